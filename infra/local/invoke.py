@@ -1,4 +1,4 @@
-"""What the Step Functions engine asks of Lambda, whoever answers: worker processes, in-process handlers, an endpoint."""
+"""What the Step Functions engine asks of Lambda: worker processes or in-process handlers answer."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +10,8 @@ class InvokeResult:
 
     Attributes:
         status_code: HTTP status of the answer, 200 for a synchronous invocation, 202 for an event.
-        payload: JSON text; with `function_error` an object of errorMessage, errorType, requestId, stackTrace.
+        payload: JSON text; with `function_error` an object of errorMessage, errorType, requestId
+            and stackTrace.
         function_error: "Unhandled" when the function failed, None when it returned.
         executed_version: "$LATEST" or the number of the version that ran.
     """
