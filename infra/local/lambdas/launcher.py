@@ -1,0 +1,190 @@
+"""The stack's side of a zygote: starts it, asks it for workers, hears when they end."""
+
+import array
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from local.constants import REGION
+from local.lambdas.functions import EXECUTION_ENVIRONMENT, ISOLATION, Preload
+from local.lambdas.logs import LogPipe
+
+PROGRAM: Final = Path(__file__).with_name("zygote.py")
+# Seconds a zygote may take to end once its channel is closed; it only kills and exits.
+GRACE: Final = 2
+
+
+class ZygoteGoneError(Exception):
+    """The process that forks workers ended."""
+
+
+class Zygote:
+    """One process with its imports done, from which workers are forked.
+
+    Args:
+        preload: what it imports.
+        task_root: folder with the functions' code.
+        inherited: variables for Python itself, such as LD_LIBRARY_PATH; workers do not get them.
+        log: receives what the zygote itself prints.
+    """
+
+    def __init__(
+        self,
+        preload: Preload,
+        task_root: Path,
+        inherited: Mapping[str, str],
+        log: Callable[[str], None],
+    ) -> None:
+        self._pids: deque[asyncio.Future[int]] = deque()
+        self._exits: dict[int, Callable[[int], None]] = {}
+        self._text = b""
+        self._log = LogPipe(log)
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = self._start(theirs, preload, task_root, inherited)
+        self._channel.setblocking(False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._channel.fileno(), self._receive)
+
+    @property
+    def alive(self) -> bool:
+        """Whether workers can be had from it."""
+        return self._channel.fileno() >= 0
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def _start(
+        self, theirs: socket.socket, preload: Preload, root: Path, inherited: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
+        arguments = [str(theirs.fileno()), str(root), json.dumps(asdict(preload))]
+        environment = {
+            **inherited,
+            **ISOLATION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EXECUTION_ENV": EXECUTION_ENVIRONMENT,
+            # awslambdaric polls on a new thread for each invocation: 5 ms with glibc's arenas, 1 ms
+            # without them.
+            "MALLOC_ARENA_MAX": "1",
+            "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
+            "TZ": ":UTC",
+        }
+        with self._log.writer() as log:
+            return subprocess.Popen(  # noqa: S603 - our own program under our own interpreter
+                [sys.executable, "-P", str(PROGRAM), *arguments],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,  # Ctrl-C in the terminal is the stack's to handle
+            )
+
+    async def fork(
+        self, environment: Mapping[str, str], log: int, on_exit: Callable[[int], None]
+    ) -> int:
+        """Start a worker; returns its process id.
+
+        Args:
+            environment: everything in the worker's environment.
+            log: file descriptor that becomes its standard output and error.
+            on_exit: called once with the exit code, negative for a signal.
+
+        Raises:
+            ZygoteGoneError: the zygote ended first.
+        """
+        if not self.alive:
+            raise ZygoteGoneError
+        message = json.dumps({"environment": dict(environment)}).encode() + b"\n"
+        self._channel.setblocking(True)  # a few KB to a process that reads: it does not wait
+        try:
+            ancillary = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log]))
+            sent = self._channel.sendmsg([message], [ancillary])
+            self._channel.sendall(message[sent:])
+        except OSError as problem:
+            raise ZygoteGoneError from problem
+        finally:
+            self._channel.setblocking(False)
+        waiting: asyncio.Future[int] = self._loop.create_future()
+        self._pids.append(waiting)
+        pid = await waiting
+        self._exits[pid] = on_exit
+        return pid
+
+    def _receive(self) -> None:
+        try:
+            data = self._channel.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._gone()
+            return
+        *lines, self._text = (self._text + data).split(b"\n")
+        for line in lines:
+            self._hear(json.loads(line))
+
+    def _hear(self, message: dict[str, int]) -> None:
+        if "exit" not in message:
+            self._forked(self._pids.popleft(), message["pid"])
+            return
+        # Behind the future that names the pid: a worker may end before its starter runs again.
+        self._loop.call_soon(self._ended, message["pid"], message["exit"])
+
+    @staticmethod
+    def _forked(waiting: "asyncio.Future[int]", pid: int) -> None:
+        if waiting.done():  # cancelled: nobody will use this worker
+            kill(pid)
+        else:
+            waiting.set_result(pid)
+
+    def _ended(self, pid: int, code: int) -> None:
+        on_exit = self._exits.pop(pid, None)
+        if on_exit is not None:
+            on_exit(code)
+
+    def _gone(self) -> None:
+        """The zygote ended, and its workers with it."""
+        if not self.alive:
+            return
+        self._loop.remove_reader(self._channel.fileno())
+        self._channel.close()
+        while self._pids:
+            waiting = self._pids.popleft()
+            if not waiting.done():
+                waiting.set_exception(ZygoteGoneError())
+        for pid in list(self._exits):
+            kill(pid)
+            self._loop.call_soon(self._ended, pid, -signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """End the zygote and every worker; returns when they are gone."""
+        self._gone()
+        try:
+            await asyncio.to_thread(self._process.wait, GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
+        self._log.close()
+
+
+def kill(pid: int) -> None:
+    """Kill a worker and what it started; nothing happens where it is gone already."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
