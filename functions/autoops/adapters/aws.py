@@ -1,0 +1,90 @@
+"""The one home of AWS clients: one HTTP attempt, explicit timeouts, made on first use."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
+
+from autoops.errors import AutoOpsError, DependencyUnavailable, InvalidInput
+
+if TYPE_CHECKING:
+    from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3vectors import S3VectorsClient
+    from mypy_boto3_stepfunctions import SFNClient
+
+CONNECT_SECONDS: Final = 3
+READ_SECONDS: Final = 10
+MODEL_READ_SECONDS: Final = 120
+"""Longer than a model takes for the most output we allow, shorter than the function's timeout."""
+
+TRANSIENT: Final = frozenset(
+    {
+        "InternalError",
+        "InternalFailure",
+        "InternalServerError",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "SlowDown",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+        "TransactionConflictException",
+    }
+)
+
+
+@overload
+def client(service: Literal["dynamodb"]) -> "DynamoDBClient": ...
+@overload
+def client(service: Literal["s3"]) -> "S3Client": ...
+@overload
+def client(service: Literal["s3vectors"]) -> "S3VectorsClient": ...
+@overload
+def client(service: Literal["stepfunctions"]) -> "SFNClient": ...
+@overload
+def client(service: Literal["events"]) -> "EventBridgeClient": ...
+@overload
+def client(service: Literal["bedrock-runtime"]) -> "BedrockRuntimeClient": ...
+def client(service: str) -> Any:
+    """The process's client of a service."""
+    return _client(service)
+
+
+@cache
+def _client(service: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    read = MODEL_READ_SECONDS if service == "bedrock-runtime" else READ_SECONDS
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=read,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        tcp_keepalive=True,
+    )
+    return boto3.client(service, config=config)  # type: ignore[call-overload]  # noqa: TID251
+
+
+def error_code(error: Exception) -> str:
+    """The service's error code, "" when the error came from elsewhere."""
+    response = getattr(error, "response", None)
+    if not isinstance(response, Mapping):
+        return ""
+    return str(response.get("Error", {}).get("Code", ""))
+
+
+def translated(error: Exception, service: str) -> AutoOpsError:
+    """One of our errors for what botocore raised; it holds code and service, no content."""
+    code = error_code(error)
+    if code in TRANSIENT:
+        return DependencyUnavailable(f"{service}: {code}")
+    if code:
+        return InvalidInput(f"{service} refused the request: {code}")
+    if type(error).__name__ == "NoRegionError":
+        return InvalidInput("environment: AWS_REGION not set")
+    return DependencyUnavailable(f"{service}: {type(error).__name__}")

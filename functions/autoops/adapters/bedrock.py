@@ -1,0 +1,238 @@
+"""Models on Bedrock: questions by langchain-aws' Converse client, embeddings by InvokeModel.
+
+One HTTP attempt each; every failure is mapped here and nowhere else.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+
+from autoops.adapters.aws import client, error_code
+from autoops.config import settings
+from autoops.domain.answers import answer_schema
+from autoops.domain.contracts import Json
+from autoops.domain.model import Message, ModelReply, ModelRequest
+from autoops.domain.passages import Embeddings
+from autoops.domain.pricing import Usage
+from autoops.errors import (
+    AutoOpsError,
+    ContextTooLong,
+    InvalidInput,
+    ModelFaulted,
+    ModelMisconfigured,
+    ModelNotAllowed,
+    ModelThrottled,
+    ModelTimedOut,
+    ModelUnavailable,
+)
+
+if TYPE_CHECKING:
+    from langchain_aws import ChatBedrockConverse
+    from langchain_core.messages import AIMessage, BaseMessage
+    from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+
+ERRORS: Final[Mapping[str, type[AutoOpsError]]] = {
+    "ThrottlingException": ModelThrottled,
+    "ServiceUnavailableException": ModelUnavailable,
+    "InternalServerException": ModelUnavailable,
+    "ModelNotReadyException": ModelUnavailable,
+    "ModelStreamErrorException": ModelUnavailable,
+    "ModelTimeoutException": ModelTimedOut,
+    "ModelErrorException": ModelFaulted,
+    "ValidationException": ModelMisconfigured,
+    "AccessDeniedException": ModelNotAllowed,
+    "ResourceNotFoundException": ModelMisconfigured,
+    "ServiceQuotaExceededException": ModelMisconfigured,
+}
+TOO_LONG: Final = ("too long", "context length", "maximum context", "too many input tokens")
+TOOL: Final = "answer"
+COHERE_TEXTS: Final = 96
+HINT_BYTES: Final = 300
+
+
+class BedrockChat:
+    """`autoops.ports.ChatModel` on Bedrock."""
+
+    def __init__(self, runtime: "BedrockRuntimeClient") -> None:
+        self._runtime = runtime
+
+    def converse(self, request: ModelRequest) -> ModelReply:
+        """See `ChatModel.converse`; the answer contract goes as a tool that has to be called."""
+        chat = self._chat(request)
+        schema = answer_schema(request.answer)
+        try:
+            if chat.supports_tool_choice_values:
+                return _reply(chat.invoke(_messages(request), toolConfig=_tool(chat, schema)))
+            return _reply(chat.invoke(_messages(request, schema)))
+        except (ClientError, BotoCoreError) as error:
+            raise model_error(error) from error
+
+    def _chat(self, request: ModelRequest) -> "ChatBedrockConverse":
+        from langchain_aws import ChatBedrockConverse
+
+        forced = {"supports_tool_choice_values": ("auto", "any", "tool")}
+        return ChatBedrockConverse(
+            client=self._runtime,
+            bedrock_client=self._runtime,  # only read for inference profiles, which come by table
+            model_id=request.model,
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+            disable_streaming=True,
+            **(forced if request.model.startswith("local.") else {}),
+        )
+
+
+class BedrockEmbedder:
+    """`autoops.ports.Embedder` on Bedrock: Titan's body one text a call, Cohere's up to 96."""
+
+    def __init__(self, runtime: "BedrockRuntimeClient", model: str, dimensions: int) -> None:
+        self._runtime = runtime
+        self._model = model
+        self._dimensions = dimensions
+
+    @property
+    def model(self) -> str:
+        """See `Embedder.model`."""
+        return self._model
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """See `Embedder.embed`."""
+        answers = [self._invoke(body) for body in self._bodies(texts)]
+        vectors = tuple(vector for answer in answers for vector in _vectors(answer))
+        if any(len(vector) != self._dimensions for vector in vectors) or len(vectors) != len(texts):
+            raise ModelMisconfigured(
+                f"embedding model {self._model}: expected {len(texts)} vectors"
+                f" of {self._dimensions} dimensions; check EMBEDDING_DIMENSIONS"
+            )
+        return Embeddings(vectors=vectors, usage=_embedding_usage(answers))
+
+    def _bodies(self, texts: Sequence[str]) -> Iterator[Json]:
+        if self._model.startswith("amazon.titan"):
+            for text in texts:
+                yield {"inputText": text, "dimensions": self._dimensions, "normalize": True}
+            return
+        for start in range(0, len(texts), COHERE_TEXTS):
+            group = list(texts[start : start + COHERE_TEXTS])
+            yield {"texts": group, "input_type": "search_document"}
+
+    def _invoke(self, body: Json) -> Json:
+        try:
+            answer = self._runtime.invoke_model(modelId=self._model, body=json.dumps(body))
+            return json.loads(answer["body"].read())
+        except (ClientError, BotoCoreError) as error:
+            raise model_error(error) from error
+
+
+def model_error(error: Exception) -> AutoOpsError:
+    """One of our errors for what botocore raised."""
+    code = error_code(error)
+    message = str(error)[:HINT_BYTES]
+    if code == "ValidationException" and any(sign in message.lower() for sign in TOO_LONG):
+        return ContextTooLong("the request is longer than the model takes; send fewer passages")
+    if code == "ValidationException" and "on-demand throughput" in message:
+        return ModelMisconfigured("the model has no on-demand throughput; use an inference profile")
+    if code:
+        return ERRORS.get(code, ModelUnavailable)(f"bedrock: {code}{_advice(error, code)}")
+    if isinstance(error, ConnectTimeoutError | EndpointConnectionError):
+        return ModelUnavailable("bedrock: cannot be reached; check the endpoint and the network")
+    if isinstance(error, ReadTimeoutError):
+        return ModelTimedOut("bedrock: no answer within the read timeout")
+    if isinstance(error, BotoCoreError) and "Connection" in type(error).__name__:
+        return ModelTimedOut(f"bedrock: the connection broke ({type(error).__name__})")
+    return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
+
+
+@cache
+def chat_model() -> BedrockChat:
+    """The chat model of this process."""
+    return BedrockChat(client("bedrock-runtime"))
+
+
+@cache
+def embedder() -> BedrockEmbedder:
+    """The embedder of this process."""
+    return BedrockEmbedder(
+        client("bedrock-runtime"), settings().embedding_model, settings().embedding_dimensions
+    )
+
+
+def _advice(error: Exception, code: str) -> str:
+    """The laptop's endpoint says which model server is down; that sentence holds no content."""
+    if code != "ServiceUnavailableException":
+        return ""
+    response: Mapping[str, Any] = getattr(error, "response", {})
+    return f": {response.get('Error', {}).get('Message', '')}"[:HINT_BYTES]
+
+
+def _messages(request: ModelRequest, schema: Json = None) -> list["BaseMessage"]:
+    from langchain_core.messages import SystemMessage
+
+    system = request.system
+    if schema is not None:
+        system += f"\n\nReply with one JSON object that holds this schema:\n{json.dumps(schema)}"
+    return [SystemMessage(system), *(_turn(message) for message in request.messages)]
+
+
+def _turn(message: Message) -> "BaseMessage":
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": text} for text in message.blocks]
+    return HumanMessage(blocks) if message.role == "user" else AIMessage(blocks)
+
+
+def _tool(chat: "ChatBedrockConverse", schema: Json) -> Json:
+    described = "Give the answer. Call this once, with every field filled."
+    forced = "tool" in (chat.supports_tool_choice_values or ())
+    choice = {"tool": {"name": TOOL}} if forced else {"any": {}}
+    spec = {"name": TOOL, "description": described, "inputSchema": {"json": schema}}
+    return {"tools": [{"toolSpec": spec}], "toolChoice": choice}
+
+
+def _reply(message: "AIMessage") -> ModelReply:
+    called = next((call["args"] for call in message.tool_calls if call["name"] == TOOL), None)
+    return ModelReply(
+        stop_reason=str(message.response_metadata.get("stopReason", "")),
+        text=str(message.text),
+        tool_input=called,
+        usage=_usage(message),
+    )
+
+
+def _usage(message: "AIMessage") -> Usage | None:
+    counted = message.usage_metadata
+    if not counted or not counted["total_tokens"]:
+        return None
+    details = counted.get("input_token_details", {})
+    read, written = details.get("cache_read", 0), details.get("cache_creation", 0)
+    return Usage(
+        input=counted["input_tokens"] - read - written,
+        output=counted["output_tokens"],
+        cache_read=read,
+        cache_write=written,
+    )
+
+
+def _vectors(answer: Json) -> list[tuple[float, ...]]:
+    if "embedding" in answer:
+        return [tuple(answer["embedding"])]
+    found = answer.get("embeddings")
+    rows = found.get("float") if isinstance(found, dict) else found
+    if not isinstance(rows, list):
+        raise InvalidInput("embedding model: the answer holds no vectors")
+    return [tuple(row) for row in rows]
+
+
+def _embedding_usage(answers: Sequence[Json]) -> Usage | None:
+    counts = [answer.get("inputTextTokenCount") for answer in answers]
+    if not all(isinstance(count, int) for count in counts):
+        return None
+    return Usage(input=sum(counts))

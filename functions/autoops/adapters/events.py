@@ -1,0 +1,45 @@
+"""Workflow events on EventBridge."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from autoops.adapters.aws import client, translated
+from autoops.config import settings
+from autoops.domain.contracts import Json, to_json
+from autoops.errors import DependencyUnavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+SOURCE: Final = "autoops"
+
+
+class EventBus:
+    """`autoops.ports.Events` on a bus."""
+
+    def __init__(self, events: "EventBridgeClient", bus: str) -> None:
+        self._events = events
+        self._bus = bus
+
+    def publish(self, kind: str, detail: Json) -> None:
+        """See `Events.publish`."""
+        entry = {
+            "Source": SOURCE,
+            "DetailType": kind,
+            "Detail": to_json(detail),
+            "EventBusName": self._bus,
+        }
+        try:
+            answer = self._events.put_events(Entries=[entry])  # type: ignore[list-item]
+        except (ClientError, BotoCoreError) as error:
+            raise translated(error, "events") from error
+        if answer["FailedEntryCount"]:
+            raise DependencyUnavailable(f"events: {answer['Entries'][0].get('ErrorCode')}")
+
+
+@cache
+def event_bus() -> EventBus:
+    """The bus of this process."""
+    return EventBus(client("events"), settings().event_bus)

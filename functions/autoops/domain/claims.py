@@ -1,0 +1,46 @@
+"""What a call claims from its run's budget, from what it will send."""
+
+import hashlib
+from collections.abc import Sequence
+
+from autoops.domain.answers import answer_schema, schema_bytes
+from autoops.domain.contracts import Json, to_json
+from autoops.domain.ledger import CallClaim
+from autoops.domain.model import REQUEST_TOKENS, ModelRequest
+from autoops.domain.pricing import price_of
+
+
+def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
+    """The claim of one question to a model.
+
+    Raises:
+        UnpricedModel: no ceiling could hold.
+    """
+    worst = price_of(request.model).worst_case(
+        request.input_bound(schema_bytes(request.answer)), request.max_tokens
+    )
+    return CallClaim(
+        call=call,
+        fingerprint=_fingerprint([request, answer_schema(request.answer)]),
+        model=request.model,
+        worst=worst,
+    )
+
+
+def claim_for_texts(call: str, model: str, texts: Sequence[str]) -> CallClaim:
+    """The claim of embedding texts.
+
+    Raises:
+        UnpricedModel: no ceiling could hold.
+    """
+    tokens = sum(len(text.encode()) for text in texts) + REQUEST_TOKENS
+    return CallClaim(
+        call=call,
+        fingerprint=_fingerprint([model, list(texts)]),
+        model=model,
+        worst=price_of(model).worst_case(tokens, 0),
+    )
+
+
+def _fingerprint(value: Json) -> str:
+    return hashlib.sha256(to_json(value).encode()).hexdigest()

@@ -1,0 +1,34 @@
+"""Turn the chunks of a batch into vectors, under an admitted call."""
+
+from autoops.calls import PaidCalls
+from autoops.domain.claims import claim_for_texts
+from autoops.domain.contracts import Contract, Run
+from autoops.domain.references import Private
+from autoops.embedding import embedded
+from autoops.ports import ArtifactStore, Embedder, Ledger
+
+
+class Input(Contract):
+    """The texts of the chunks and the call path that was admitted for them."""
+
+    call: str
+    texts: Private[tuple[str, ...]]
+
+
+class Output(Contract):
+    """One vector per text, in order."""
+
+    vectors: Private[tuple[tuple[float, ...], ...]]
+
+
+def embed_chunks(
+    given: Input, run: Run, *, embedder: Embedder, ledger: Ledger, artifacts: ArtifactStore
+) -> Output:
+    """Embed the texts; called again it returns the vectors that were paid for.
+
+    Raises:
+        TryAgain, GiveUp: as `PaidCalls.make`.
+    """
+    calls = PaidCalls(run, ledger, artifacts, prompt="embed")
+    claim = claim_for_texts(given.call, embedder.model, given.texts)
+    return Output(vectors=embedded(calls, claim, embedder, given.texts))

@@ -1,0 +1,13 @@
+"""Lambda entry point of the trigger."""
+
+from autoops.adapters.dynamodb import ledger
+from autoops.config import settings
+from autoops.lambda_runtime import event_handler_for
+from triggers.close_run.step import StatusChange, close_run
+
+handler = event_handler_for(
+    close_run,
+    accepts=StatusChange,
+    ledger=ledger,
+    machine_prefix=lambda: settings().machine_prefix,
+)
