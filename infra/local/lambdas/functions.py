@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from local.constants import ACCOUNT, PARTITION, REGION
 
@@ -45,6 +45,7 @@ class LambdaFunction:
         environment: the function's own variables.
         concurrency: invocations at once; one more is refused with TooManyRequests.
         preload: what its worker is forked with.
+        log_format: how awslambdaric writes the log lines of the standard logger.
         layers: names or ARNs of its layers, as GetFunction shows them.
     """
 
@@ -56,6 +57,7 @@ class LambdaFunction:
     concurrency: int = 1000
     preload: Preload = Preload()
     layers: tuple[str, ...] = ()
+    log_format: Literal["Text", "JSON"] = "Text"
 
     @property
     def arn(self) -> str:
@@ -115,6 +117,7 @@ def worker_environment(
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
         "AWS_LAMBDA_LOG_STREAM_NAME": f"[{version}]{instance}",
+        "AWS_LAMBDA_LOG_FORMAT": function.log_format,
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         **ISOLATION,
         **endpoint,
