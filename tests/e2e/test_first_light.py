@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from autoops.domain.ledger import AdmissionState
 from autoops.domain.pricing import price_of
 from autoops.domain.results import Outcome
