@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 50 * 1024 * 1024
-QUESTION: Final = "When is the else clause of a for loop executed?"
+QUESTION: Final = "What happens when an exception occurs in a try block with a finally clause?"
 """Answered by the language reference."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.s3 import S3Artifacts
+from autoops.adapters.table import Table
 from autoops.domain.contracts import Json, plain
 from autoops.domain.ledger import RunView
 from autoops.domain.references import Reference
@@ -185,7 +186,7 @@ class Job:
 
     @property
     def _ledger(self) -> DynamoLedger:
-        return DynamoLedger(self.stack.client("dynamodb"), self.stack.settings.ledger_table)
+        return DynamoLedger(Table(self.stack.client("dynamodb"), self.stack.settings.ledger_table))
 
 
 def innermost(error: str, cause: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def _search_words(s3vectors: Any, bucket: str, index: str) -> None:
     where = {"vectorBucketName": bucket, "indexName": index}
     s3vectors.update_index_mode(**where, indexMode="ENHANCED")
     s3vectors.update_metadata_configuration(
-        **where, add={"textSearchConfigurations": [{"metadataKey": "text", "language": "en"}]}
+        **where, add={"textSearchConfigurations": [{"metadataKey": "text"}]}
     )
 
 
