@@ -39,6 +39,8 @@ _MORE_COVERAGE: Final = 0.25
 _MORE_MEANING: Final = 0.15
 _MORE_PRICE: Final = 0.14
 _READS_ON: Final = 0.05
+_SAME_MATTER: Final = 0.25
+_OTHER_MATTER: Final = 0.05
 _MORE_AT_MOST: Final = 0.06
 # What speaks against it.
 _LEANS_BACK: Final = 0.12
@@ -257,10 +259,13 @@ def _score(
 
 
 def _worth(asked: _Question, candidate: _Candidate, meaning: float) -> float:
-    worth = _MORE_COVERAGE * asked.share(candidate.stems) + _MORE_MEANING * meaning - _MORE_PRICE
+    share = asked.share(candidate.stems)
+    worth = _MORE_COVERAGE * share + _MORE_MEANING * meaning - _MORE_PRICE
     if _RELATIVE.search(candidate.text):
         worth -= _LEANS_BACK / 4
-    return worth + (_READS_ON if _BACKWARD.match(_opening(candidate.text)) else 0.0)
+    if _BACKWARD.match(_opening(candidate.text)):
+        return worth + _READS_ON
+    return worth if share >= _SAME_MATTER else worth - _OTHER_MATTER
 
 
 def _phrases(asked: _Question, inside: Sequence[_Candidate]) -> float:
@@ -311,4 +316,4 @@ def _is_subject(asked: _Question, candidate: _Candidate) -> float:
 def _named(asked: _Question, name: str) -> float:
     stems = _stems(name)
     about = len(stems & asked.weights.keys()) / max(len(stems), 1)
-    return asked.share(stems) * (1 + about) / 2
+    return asked.share(stems) * about
