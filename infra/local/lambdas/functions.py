@@ -53,6 +53,7 @@ class LambdaFunction:
         concurrency: invocations at once; one more is refused with TooManyRequests.
         preload: what its worker is forked with.
         log_format: how awslambdaric writes the log lines of the standard logger.
+        event_retries: how often an asynchronous invocation that failed is tried again.
         layers: names or ARNs of its layers, as GetFunction shows them.
     """
 
@@ -65,6 +66,7 @@ class LambdaFunction:
     preload: Preload = Preload()
     layers: tuple[str, ...] = ()
     log_format: Literal["Text", "JSON"] = "Text"
+    event_retries: int = 2
 
     @property
     def arn(self) -> str:

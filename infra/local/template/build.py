@@ -49,6 +49,7 @@ def function(resource: Resource) -> Function:
     name = resource.stack.named(resource.logical_id, resource.body)
     variables = (properties.get("Environment") or {}).get("Variables") or {}
     concurrency = properties.get("ReservedConcurrentExecutions")
+    invoked = properties.get("EventInvokeConfig") or {}
     return Function(
         logical_id=resource.logical_id,
         name=name.name,
@@ -64,6 +65,7 @@ def function(resource: Resource) -> Function:
         alias=as_text(properties.get("AutoPublishAlias", "")),
         concurrency=None if concurrency is None else int(as_text(concurrency)),
         log_format="JSON" if _logging(properties).get("LogFormat") == "JSON" else "Text",
+        event_retries=int(as_text(invoked.get("MaximumRetryAttempts", 2))),
         events=resource.events(),
         settings=properties,
     )
