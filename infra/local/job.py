@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.s3 import S3Artifacts
-from autoops.domain.contracts import plain
+from autoops.domain.contracts import Json, plain
 from autoops.domain.ledger import RunView
 from autoops.domain.references import Reference
 from autoops.domain.results import Answer, IngestedDocument, Outcome
@@ -59,7 +59,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class Job:
-    """Starts workflows on a running stack, as any client of AWS would."""
+    """Starts workflows on a running stack, as any client of AWS would.
+
+    Clients block and the stack answers on this very loop, so every call of one is in a thread.
+    """
 
     stack: Stack
 
@@ -71,12 +74,7 @@ class Job:
         """
         await asyncio.to_thread(self._upload, corpus)
         finished = await self.run("ingest-documents", {"tenant": TENANT}, watch)
-        reports = [
-            IngestedDocument.read(one)
-            for reference in finished.output["reports"]
-            for one in self._artifacts.get(TENANT, Reference.read(reference))
-        ]
-        return tuple(reports)
+        return await asyncio.to_thread(self._reports, finished)
 
     async def ask(
         self, question: str, budget: str | None, watch: Watch
@@ -91,7 +89,7 @@ class Job:
         if budget is not None:
             start["budget"] = budget
         finished = await self.run("answer-question", start, watch)
-        said = self._artifacts.get(TENANT, Reference.read(finished.output["answer"]))
+        said = await asyncio.to_thread(self._value, finished.output["answer"])
         return Outcome(finished.output["outcome"]), Answer.read(said), finished
 
     async def run(self, workflow: str, start: Mapping[str, Any], watch: Watch) -> Finished:
@@ -120,6 +118,16 @@ class Job:
             await ended.wait()
         await self.stack.settled()
         return await asyncio.to_thread(self._finished, workflow, name, execution)
+
+    def _reports(self, finished: Finished) -> tuple[IngestedDocument, ...]:
+        return tuple(
+            IngestedDocument.read(one)
+            for reference in finished.output["reports"]
+            for one in self._value(reference)
+        )
+
+    def _value(self, reference: Json) -> Json:
+        return self._artifacts.get(TENANT, Reference.read(reference))
 
     def _finished(self, workflow: str, name: str, execution: str) -> Finished:
         described = self._sfn.describe_execution(executionArn=execution)

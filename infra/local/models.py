@@ -53,6 +53,7 @@ def parameters(server: ModelServer | None) -> dict[str, str]:
         "ChatModel": server.id if server else EXTRACTIVE,
         "EmbeddingModel": WORDLLAMA,
         "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
+        "TextSearch": "on",
     }
 
 

@@ -26,8 +26,18 @@ def make_stores(template: Template, client: Client) -> None:
         client("s3vectors").create_vector_bucket(vectorBucketName=vectors.name)
     for index in template.vector_indexes.values():
         client("s3vectors").create_index(**index.create)
+        _search_words(client("s3vectors"), index.bucket, index.name)
     for bus in template.buses.values():
         client("events").create_event_bus(Name=bus.name)
+
+
+def _search_words(s3vectors: Any, bucket: str, index: str) -> None:
+    """Make the chunks' text searchable; CloudFormation has no property for it yet."""
+    where = {"vectorBucketName": bucket, "indexName": index}
+    s3vectors.update_index_mode(**where, indexMode="ENHANCED")
+    s3vectors.update_metadata_configuration(
+        **where, add={"textSearchConfigurations": [{"metadataKey": "text", "language": "en"}]}
+    )
 
 
 def make_machines(template: Template, engine: Engine, prefix: str) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from autoops.adapters.clock import SystemClock
 from autoops.config import Settings
-from local.aws import MotoAws
+from local.aws import Moto, moto_services
 from local.bedrock.app import bedrock_app
 from local.bedrock.models import Models
 from local.gateway import bind, gateway, serving, url_of
@@ -147,14 +147,16 @@ async def running_stack(
         models = await served_models(server)
         engine = Engine(Integrations(lambdas, lambda service: client_for(url_of(bound), service)))
         cleanup.push_async_callback(engine.close)
-        aws, vectors = MotoAws(), VectorStore()
+        moto = Moto()
+        moto.reset()
+        clock = SystemClock()
         app = gateway(
             {
-                **aws.apps,
+                **moto_services(moto),
                 "states": stepfunctions_app(engine),
                 "lambda": lambda_app(lambdas),
                 "bedrock": bedrock_app(models),
-                "s3vectors": vectors_app(vectors),
+                "s3vectors": vectors_app(VectorStore(now=clock.now)),
             }
         )
         url = await cleanup.enter_async_context(serving(app, bound))

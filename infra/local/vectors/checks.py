@@ -66,7 +66,7 @@ def matrix(data: Sequence[Any], names: Sequence[str], settings: IndexSettings) -
     Raises:
         ServiceError: ValidationException for another dimension, NaN, infinity, or zero with cosine.
     """
-    import numpy as np  # noqa: PLC0415 - paid for on first use
+    import numpy as np
 
     rows = [
         _numbers(item, name, settings.dimension) for item, name in zip(data, names, strict=True)
@@ -85,7 +85,7 @@ def matrix(data: Sequence[Any], names: Sequence[str], settings: IndexSettings) -
     return made
 
 
-def _numbers(data: Any, name: str, dimension: int) -> list[Any]:  # noqa: ANN401 - any JSON
+def _numbers(data: Any, name: str, dimension: int) -> list[Any]:
     numbers = data.get("float32") if isinstance(data, dict) else None
     if not isinstance(numbers, list):
         raise _bad(name, "vector data must be given as float32")

@@ -109,7 +109,7 @@ class VectorIndex:
         return self._rows[key]
 
     def _grow(self) -> "Matrix":
-        import numpy as np  # noqa: PLC0415 - paid for on first use
+        import numpy as np
 
         capacity = 0 if self._matrix is None else len(self._matrix)
         if self._matrix is None or len(self._keys) > capacity:
@@ -185,7 +185,7 @@ class VectorIndex:
     def _nearest(
         self, top: int, vector: "Matrix", passes: Matches | None
     ) -> list[tuple[str, float]]:
-        import numpy as np  # noqa: PLC0415 - paid for on first use
+        import numpy as np
 
         rows = self._passing(passes)
         if not len(rows):
@@ -200,7 +200,7 @@ class VectorIndex:
         return sorted(pairs, key=lambda pair: (pair[1], pair[0]))[:top]
 
     def _passing(self, passes: Matches | None) -> "NDArray[np.intp]":
-        import numpy as np  # noqa: PLC0415 - paid for on first use
+        import numpy as np
 
         if passes is None:
             return np.arange(len(self._keys))
@@ -208,7 +208,7 @@ class VectorIndex:
         return np.array(found, dtype=np.intp)
 
     def _distances(self, matrix: "Matrix", vector: "Matrix") -> "Matrix":
-        import numpy as np  # noqa: PLC0415 - paid for on first use
+        import numpy as np
 
         if self.settings.metric == "euclidean":
             apart: Matrix = np.linalg.norm(matrix - vector, axis=1)
@@ -230,7 +230,7 @@ class VectorIndex:
         return said
 
 
-def _note(text: Bm25, key: str, value: Any) -> None:  # noqa: ANN401 - any metadata
+def _note(text: Bm25, key: str, value: Any) -> None:
     if isinstance(value, str):
         text.put(key, value)
     elif isinstance(value, list):

@@ -156,7 +156,7 @@ class VectorStore:
 
     def warm(self) -> None:
         """Load numpy ahead of the first vector and analyse the texts that wait."""
-        import numpy as np  # noqa: PLC0415 - paid for here, on purpose
+        import numpy as np
 
         np.zeros(1, dtype=np.float32)
         for bucket in self._buckets.values():
