@@ -1,7 +1,7 @@
 """What a Lambda function is to the laptop, and the environment its process sees."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,18 +19,25 @@ class Preload:
 
     Attributes:
         modules: modules to import; one that is missing is left for the function to complain of.
+        packages: packages to import with every module in them: the functions' own library, whose
+            modules do nothing when imported.
         clients: boto3 clients made once on boto3's default session, so that a function's own
             `boto3.client(...)` finds their service models parsed.
     """
 
     modules: tuple[str, ...] = (
-        "pydantic",
+        "pydantic.main",
+        "pydantic.json_schema",
         "aws_lambda_powertools.logging",
         "aws_lambda_powertools.metrics",
-        "boto3",
         "boto3.dynamodb.types",
     )
+    packages: tuple[str, ...] = ("autoops",)
     clients: tuple[str, ...] = ("dynamodb", "s3")
+
+    def with_modules(self, *modules: str) -> "Preload":
+        """As this one, with more modules, such as what a layer brings."""
+        return replace(self, modules=(*self.modules, *modules))
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class LambdaFunction:
         concurrency: invocations at once; one more is refused with TooManyRequests.
         preload: what its worker is forked with.
         log_format: how awslambdaric writes the log lines of the standard logger.
+        event_retries: how often an asynchronous invocation that failed is tried again.
         layers: names or ARNs of its layers, as GetFunction shows them.
     """
 
@@ -58,6 +66,7 @@ class LambdaFunction:
     preload: Preload = Preload()
     layers: tuple[str, ...] = ()
     log_format: Literal["Text", "JSON"] = "Text"
+    event_retries: int = 2
 
     @property
     def arn(self) -> str:

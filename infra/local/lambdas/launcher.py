@@ -20,8 +20,6 @@ from local.lambdas.functions import EXECUTION_ENVIRONMENT, ISOLATION, Preload
 from local.lambdas.logs import LogPipe
 
 PROGRAM: Final = Path(__file__).with_name("zygote.py")
-# Seconds a zygote may take to end once its channel is closed; it only kills and exits.
-GRACE: Final = 2
 
 
 class ZygoteGoneError(Exception):
@@ -173,11 +171,8 @@ class Zygote:
     async def stop(self) -> None:
         """End the zygote and every worker; returns when they are gone."""
         self._gone()
-        try:
-            await asyncio.to_thread(self._process.wait, GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            await asyncio.to_thread(self._process.wait)
+        self._process.kill()  # it may be in the middle of its imports; nothing in it needs saving
+        await asyncio.to_thread(self._process.wait)
         self._log.close()
 
 

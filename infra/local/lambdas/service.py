@@ -247,7 +247,8 @@ class Lambdas:
 
     async def _deliver(self, target: Qualified, payload: bytes) -> None:
         result = await self._attempt(target, payload)
-        for delay in self._settings.event_retries:
+        retries = self.functions[target.name].event_retries
+        for delay in self._settings.event_retries[:retries]:
             if result.function_error is None:
                 return
             await asyncio.sleep(delay)

@@ -18,6 +18,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import socket
@@ -82,11 +83,17 @@ class PythonRuntimeClient:
         return content, response
 
 
-def preload(modules: list[str], clients: list[str]) -> None:
+def preload(modules: list[str], packages: list[str], clients: list[str]) -> None:
     """Import what the workers share. What is missing here, a function names when it imports it."""
-    for name in [*RUNTIME_MODULES, *modules]:
+    for name in [*RUNTIME_MODULES, *modules, *packages]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    for name in packages:
+        for module in pkgutil.walk_packages(
+            getattr(sys.modules.get(name), "__path__", []), f"{name}."
+        ):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
     if clients and "boto3" in sys.modules:
         for name in clients:
             sys.modules["boto3"].client(name)

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from local.invoke import InvokeRefusedError, InvokeResult
 from local.lambdas.functions import LambdaFunction, Preload
 from local.lambdas.service import Lambdas, Settings
 
-NOTHING = Preload(modules=(), clients=())
+NOTHING = Preload(modules=(), packages=(), clients=())
 CODE = """
 import os, subprocess, sys, time
 
@@ -189,6 +190,15 @@ async def test_a_killed_worker_fails_its_invocation_and_the_next_one_runs(laptop
     assert laptop.lambdas.workers("sleeps") == []
 
 
+async def test_ctrl_c_in_the_terminal_is_not_the_workers_to_handle(laptop: Laptop) -> None:
+    await laptop.lambdas.warm("echo")
+    (pid,) = laptop.lambdas.workers("echo")
+    os.kill(pid, signal.SIGINT)
+    assert (await laptop.lambdas.invoke("echo", b"1")).function_error is None
+    assert os.getsid(pid) != os.getsid(0)
+    assert laptop.lambdas.workers("echo") == [pid]
+
+
 async def test_an_idle_worker_that_is_killed_is_replaced(laptop: Laptop) -> None:
     await laptop.lambdas.warm("echo")
     (pid,) = laptop.lambdas.workers("echo")
@@ -273,7 +283,7 @@ from local.lambdas.functions import LambdaFunction, Preload
 from local.lambdas.service import Lambdas, Settings
 
 async def main():
-    function = LambdaFunction("sleeps", "code.sleeps", timeout=60, preload=Preload((), ()))
+    function = LambdaFunction("sleeps", "code.sleeps", timeout=60, preload=Preload((), (), ()))
     lambdas = Lambdas([function], Settings(Path(sys.argv[1])))
     await lambdas.start()
     asyncio.create_task(lambdas.invoke("sleeps", b"{}"))
