@@ -91,16 +91,12 @@ class FakeLedger(Watched):
         if book is None or book.stopped:
             raise RunStopped("the run was stopped or never opened")
         if book.budget.available < claim.worst:
-            raise BudgetExceeded(f"call {claim.call}: over what is left of the budget")
+            raise BudgetExceeded(f"call {claim.call}: over what is left; raise the budget")
         book.move(available=-claim.worst, reserved=claim.worst)
-        admission = Admission(
-            claim=claim,
-            state=AdmissionState.GRANTED,
-            attempt=before.attempt if before else 0,
-            lost=before.lost if before else (),
-        )
-        book.admissions[claim.call] = admission
-        return admission
+        fresh = Admission(claim=claim, state=AdmissionState.GRANTED, attempt=0, lost=())
+        kept = {"attempt": before.attempt, "lost": before.lost} if before else {}
+        book.admissions[claim.call] = fresh.model_copy(update=kept)
+        return fresh
 
     @watched
     def begin(self, run: Run, claim: CallClaim) -> Begun:
@@ -139,12 +135,14 @@ class FakeLedger(Watched):
         standing = book.admissions.get(record.call)
         if standing is None:
             raise AdmissionLost(f"call {record.call}: no longer admitted")
-        book.stopped |= record.cost > worst
+        dearer = record.cost > worst
         if standing.state is AdmissionState.CALLING and standing.attempt == record.attempt:
+            book.stopped |= dearer
             book.move(available=worst - record.cost, reserved=-worst, spent=record.cost)
             self._put(run, standing, state=AdmissionState.SETTLED)
             book.calls[record.call] = record
         elif record.attempt in standing.lost:
+            book.stopped |= dearer
             book.move(available=worst - record.cost, spent=record.cost - worst)
             lost = tuple(attempt for attempt in standing.lost if attempt != record.attempt)
             self._put(run, standing, lost=lost)
