@@ -1,8 +1,7 @@
 """What every ledger promises: one suite for the one in memory and for the one on DynamoDB."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -17,6 +16,9 @@ from autoops.errors import (
 )
 from autoops.ports import Ledger
 from samples import CALL, NOON, RUN, claim, opened, record, step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ANSWER = Reference(artifact="default/" + "a" * 64, bytes=10)
 
@@ -82,9 +84,7 @@ class OpeningContract:
         assert seen(ledger).status == "RUNNING"
         assert ledger.view("ask-model:r1-abc") is None
 
-    def test_a_run_closes_once_and_a_late_event_changes_nothing(
-        self, ledger: ViewedLedger
-    ) -> None:
+    def test_a_run_closes_once_and_a_late_event_changes_nothing(self, ledger: ViewedLedger) -> None:
         ledger.open_run(opened())
         assert ledger.close_run(RUN.root, "SUCCEEDED", None, NOON)
         assert not ledger.close_run(RUN.root, "FAILED", "States.Timeout", NOON)
@@ -128,9 +128,7 @@ class OpeningContract:
         ledger.keep_result(RUN, "answered", ANSWER)
         assert (seen(ledger).outcome, seen(ledger).result) == ("answered", ANSWER)
 
-    def test_steps_come_back_in_the_order_in_which_they_started(
-        self, ledger: ViewedLedger
-    ) -> None:
+    def test_steps_come_back_in_the_order_in_which_they_started(self, ledger: ViewedLedger) -> None:
         ledger.open_run(opened())
         floats = {"scores": [0.1, {"d": 1e-7}], "n": 3, "flag": True}
         ledger.record_step(RUN, step(2, error="ModelThrottled"))
@@ -171,9 +169,7 @@ class AdmissionContract:
         ledger.admit(RUN, claim(worst=100))
         assert money(ledger) == (0, 100, 0)
 
-    def test_parallel_calls_never_reserve_more_than_the_ceiling(
-        self, ledger: ViewedLedger
-    ) -> None:
+    def test_parallel_calls_never_reserve_more_than_the_ceiling(self, ledger: ViewedLedger) -> None:
         ledger.open_run(opened(100))
         branches = [claim(call=f"{CALL}/{branch}", worst=30) for branch in range(8)]
         for admitted in branches[:3]:

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from fake_dynamodb import FakeDynamoDB, client_error
 
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.table import Table
 from autoops.errors import DependencyUnavailable, InvalidInput
+from fake_dynamodb import FakeDynamoDB, client_error
 from ledger_contract import LedgerContract
 from samples import RUN, claim, opened, record, step
 
