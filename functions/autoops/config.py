@@ -21,6 +21,7 @@ class Settings:
         documents_bucket: S3 bucket that documents are put into.
         vector_bucket: S3 Vectors bucket.
         vector_index: its index.
+        text_search: "on" when the index is searchable by words too, else "off".
         event_bus: EventBridge bus that workflow events go to.
         chat_model: model id of questions.
         embedding_model: model id of embeddings.
@@ -35,6 +36,7 @@ class Settings:
     documents_bucket: str
     vector_bucket: str
     vector_index: str
+    text_search: str
     event_bus: str
     chat_model: str
     embedding_model: str

@@ -48,10 +48,12 @@ class PortTakenError(Exception):
 
 def signed_service(scope: Scope) -> str | None:
     """The service a request was signed for, such as `dynamodb`; None where it is unsigned."""
-    found = SCOPE.search(header(scope, "authorization"))
-    if found is None:
-        found = PRESIGNED.search(scope["query_string"].decode("latin-1"))
-    return found["service"] if found else None
+    query = scope["query_string"].decode("latin-1")
+    found = SCOPE.search(header(scope, "authorization")) or PRESIGNED.search(query)
+    if found is not None:
+        return found["service"]
+    # boto3 still presigns for S3 with Signature Version 2, which names no service.
+    return "s3" if "AWSAccessKeyId=" in query else None
 
 
 Report = Callable[[str, Exception], None]
@@ -116,7 +118,8 @@ def bind(port: int) -> socket.socket:
     Raises:
         PortTakenError: another program has it.
     """
-    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # With the protocol named asyncio sets TCP_NODELAY; without it an answer takes 40 ms longer.
+    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((HOST, port))

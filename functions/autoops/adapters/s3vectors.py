@@ -1,4 +1,4 @@
-"""The vector index on S3 Vectors, in ENHANCED mode: vector and words together."""
+"""The vector index on S3 Vectors: by vector, and by words too where the index is ENHANCED."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 PER_PUT: Final = 500
 TENANT: Final = "tenant"
+WORDS_CHARACTERS: Final = 1_000
 
 
 class S3VectorIndex:
     """`autoops.ports.VectorIndex` on an index of a vector bucket."""
 
-    def __init__(self, s3vectors: "S3VectorsClient", bucket: str, index: str) -> None:
+    def __init__(
+        self, s3vectors: "S3VectorsClient", bucket: str, index: str, *, words: bool
+    ) -> None:
         self._s3vectors = s3vectors
+        self._words = words
         self._where: dict[str, Any] = {"vectorBucketName": bucket, "indexName": index}
 
     def put(self, chunks: Sequence[EmbeddedChunk]) -> None:
@@ -39,11 +43,12 @@ class S3VectorIndex:
         self, tenant: str, text: str, vector: Sequence[float], most: int
     ) -> tuple[Passage, ...]:
         """See `VectorIndex.query`."""
+        words = [{"metadataKey": "text", "text": text[:WORDS_CHARACTERS]}]
         answer = self._call(
             "query_vectors",
             topK=most,
             queryVector={"float32": list(vector)},
-            queryTexts=[text],
+            **({"queryTexts": words} if self._words else {}),
             filter={TENANT: tenant},
             returnMetadata=True,
             returnDistance=True,
@@ -63,7 +68,12 @@ class S3VectorIndex:
 @cache
 def vector_index() -> S3VectorIndex:
     """The index of this process."""
-    return S3VectorIndex(client("s3vectors"), settings().vector_bucket, settings().vector_index)
+    return S3VectorIndex(
+        client("s3vectors"),
+        settings().vector_bucket,
+        settings().vector_index,
+        words=settings().text_search == "on",
+    )
 
 
 def _vector(embedded: EmbeddedChunk) -> dict[str, Any]:

@@ -58,7 +58,8 @@ class Run(Contract):
 def sentence_of(error: ValidationError) -> str:
     """What is wrong, field by field, without the values, which may be private."""
     problems = (
-        f"{'.'.join(str(part) for part in problem['loc']) or 'input'}: {problem['msg']}"
+        f"{'.'.join(map(str, problem['loc'])) or 'input'}:"
+        f" {problem['msg'].removeprefix('Value error, ')}"
         for problem in error.errors(include_url=False, include_input=False)
     )
     return "; ".join(problems)

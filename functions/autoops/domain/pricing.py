@@ -12,6 +12,7 @@ from autoops.domain.money import dollars
 from autoops.errors import UnpricedModel
 
 MILLION: Final = 1_000_000
+LOCAL: Final = "local.*"
 
 
 class Usage(Contract):
@@ -63,6 +64,8 @@ class Price(Contract):
 def price_of(model: str, extra: Mapping[str, Price] | None = None) -> Price:
     """The price by the exact model id; a prefix such as `eu.` or an ARN is an id of its own.
 
+    Ids that begin with `local.` are models on one's own machine, which no one bills.
+
     Args:
         model: Bedrock model id, inference profile id or ARN.
         extra: rows that the account adds or overrides.
@@ -70,7 +73,8 @@ def price_of(model: str, extra: Mapping[str, Price] | None = None) -> Price:
     Raises:
         UnpricedModel: there is no row, so no ceiling could hold.
     """
-    price = (extra or {}).get(model) or price_table().get(model)
+    row = LOCAL if model.startswith("local.") else model
+    price = (extra or {}).get(model) or price_table().get(row)
     if price is None:
         raise UnpricedModel(
             f"model: {model} has no price; add its row to autoops/domain/prices.json"

@@ -93,7 +93,7 @@ def _json_object(body: bytes) -> JsonObject:
     return document
 
 
-def _json(body: bytes) -> Any:  # noqa: ANN401 - any JSON
+def _json(body: bytes) -> Any:
     try:
         return json.loads(body or b"{}")
     except ValueError as error:

@@ -32,13 +32,13 @@ class WordLlama:
     costs 0.25 s more (requests, pydantic) and sets up the root logger as a side effect.
     """
 
-    def __init__(self, table: "Vectors", tokenizer: Any) -> None:  # noqa: ANN401 - untyped package
+    def __init__(self, table: "Vectors", tokenizer: Any) -> None:
         self._table = table
         self._tokenizer = tokenizer
 
     def embed(self, texts: Sequence[str], *, normalize: bool = True) -> "Vectors":
         """Give one row of 256 numbers per text; a text of no known token becomes the zero row."""
-        import numpy as np  # noqa: PLC0415 - paid for on first use
+        import numpy as np
 
         encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
@@ -61,9 +61,9 @@ def wordllama() -> WordLlama:
     Raises:
         ModuleNotFoundError: the wordllama package is not installed.
     """
-    import numpy as np  # noqa: PLC0415 - paid for on first use
-    from safetensors import safe_open  # noqa: PLC0415 - paid for on first use
-    from tokenizers import Tokenizer  # noqa: PLC0415 - paid for on first use
+    import numpy as np
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
 
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
@@ -121,7 +121,7 @@ def _checked(text: object, place: str) -> str:
 
 
 def _embed(texts: list[str], *, normalize: bool) -> tuple[list[list[float]], list[int]]:
-    import numpy as np  # noqa: PLC0415 - paid for on first use
+    import numpy as np
 
     rows = wordllama().embed(texts, normalize=normalize)
     empty = np.flatnonzero(~rows.any(axis=1) | ~np.isfinite(rows).all(axis=1))

@@ -1,5 +1,6 @@
 """Words as search sees them: lower case, without inflection, stop words known."""
 
+import functools
 import re
 from typing import Final
 
@@ -36,9 +37,10 @@ _VOWEL: Final = re.compile(r"[aeiouy]")
 
 def words(text: str) -> list[str]:
     """Give the words of a text in order, lower case; `f_globals` is one word, `for-loop` two."""
-    return [match.group().lower() for match in _WORD.finditer(text)]
+    return _WORD.findall(text.lower())
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Take the inflection off an English word: executed, executes and execution become execut."""
     if len(word) < 4 or not word.isalpha() or word.endswith(_KEEP):

@@ -110,7 +110,7 @@ class OpenAiServer:
         return await self._send("POST", path, body)
 
     async def _send(self, method: str, path: str, body: JsonObject | None) -> JsonObject:
-        import httpx  # noqa: PLC0415 - paid for on first use
+        import httpx
 
         headers = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         url = self.url.rstrip("/") + path

@@ -24,7 +24,7 @@ def converse_answer(
     }
 
 
-def tool_use(request: JsonObject, name: str, value: Any) -> JsonObject:  # noqa: ANN401 - any JSON
+def tool_use(request: JsonObject, name: str, value: Any) -> JsonObject:
     """Give a toolUse block whose id follows from the request, so that runs can be compared."""
     known = json.dumps([request, name, value], sort_keys=True, default=str)
     digest = hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:22]

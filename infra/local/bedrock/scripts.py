@@ -94,7 +94,7 @@ def scripted_from(document: Mapping[str, Any]) -> Scripted:
         raise invalid(str(error)) from error
 
 
-def script_from(document: Any) -> Script:  # noqa: ANN401 - any JSON
+def script_from(document: Any) -> Script:
     """Read a script: {"replies": [...], "repeat": false}, or the list alone.
 
     Raises:

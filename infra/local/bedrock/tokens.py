@@ -57,5 +57,5 @@ def _text_of(block: JsonObject) -> str:
     return _compact(block)
 
 
-def _compact(value: Any) -> str:  # noqa: ANN401 - any JSON
+def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -28,7 +28,7 @@ async def served(app: ASGIApp) -> AsyncIterator[str]:
         await serving
 
 
-def aws_client(service: str, url: str) -> Any:  # noqa: ANN401 - boto3 makes its classes at run time
+def aws_client(service: str, url: str) -> Any:
     """Give a boto3 client with one attempt per call."""
     return boto3.client(
         service,  # type: ignore[call-overload] # any service

@@ -57,7 +57,7 @@ def _words_of(spec: JsonObject) -> str:
     return f"{spec['name'].replace('_', ' ')} {spec.get('description', '')}"
 
 
-def _tool_input(tool: JsonObject, prompt: Prompt) -> Any:  # noqa: ANN401 - any JSON
+def _tool_input(tool: JsonObject, prompt: Prompt) -> Any:
     schema = tool["inputSchema"]["json"]
     contract = _answer_fields(schema)
     if contract and (prompt.passages or contract["citations"] in schema.get("required", [])):
@@ -105,7 +105,7 @@ def _max_tokens(request: JsonObject) -> int | None:
     return int(value) if value is not None else None
 
 
-def _tool_answer(request: JsonObject, tool: JsonObject, value: Any) -> JsonObject:  # noqa: ANN401
+def _tool_answer(request: JsonObject, tool: JsonObject, value: Any) -> JsonObject:
     block = tool_use(request, tool["name"], value)
     limit = _max_tokens(request)
     if limit is None or tokens.count_content([block]) <= limit:

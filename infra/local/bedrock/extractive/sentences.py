@@ -19,7 +19,9 @@ _LIST_ITEM: Final = re.compile(r"\n[ \t]*(?=(?:[*+•\u2013-]|\d{1,3}[.)])[ \t]+
 _MARKDOWN_HEADING: Final = re.compile(r"#{1,6}[ \t]+(?P<title>.+?)[ \t#]*$")
 _SIGNATURE: Final = re.compile(r"\A\s*(?:[\w.]+\([^()\n]*\)\s*)+\Z")
 _TITLE: Final = re.compile(r"^\W{0,3}[A-Z0-9]\S*(?: \S+){0,7}(?<![.:;!?,])$")
-_END: Final = re.compile(r"[.!?…]+[\"'”\u2019»)\]*`]*(?=\s+\S)|[。\uff01\uff1f]+[」』”\u2019）]*")
+_END: Final = re.compile(
+    r"[.!?…]+[\"'”\u2019»)\]*`]*(?=\s+\S)|[。\uff01\uff1f]+[」』”\u2019\uff09]*"
+)
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|viz|resp|approx|no|nos|fig|sec|vol|pp|mr|mrs|ms|dr|prof|inc|ltd"
     r"|jr|sr|st|al|u\.s|u\.k)|\b[A-Z])\.$"

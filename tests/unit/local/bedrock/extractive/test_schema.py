@@ -18,7 +18,7 @@ LINE = {
 }
 
 
-def filled(properties: dict[str, Any], required: list[str], text: str = ORDER) -> Any:  # noqa: ANN401
+def filled(properties: dict[str, Any], required: list[str], text: str = ORDER) -> Any:
     schema = {"type": "object", "properties": properties, "required": required}
     return fill(schema, text)
 

@@ -1,0 +1,147 @@
+"""`autoops`: the laptop's command line."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from autoops.domain.money import ceiling, dollars
+from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
+from autoops.errors import InvalidInput
+from local.corpus import QUESTION, Corpus, CorpusError, documents_at, language_reference
+from local.models import model_server as model_server_of
+
+BAD_INPUT: Final = 2
+FAILED: Final = 1
+INTERRUPTED: Final = 130
+PORT: Final = 4580
+
+app = typer.Typer(
+    help="Multi-step AI workflows on AWS, and the same workflows on this machine.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+console = Console(highlight=False)
+problems = Console(stderr=True, highlight=False)
+
+Documents = Annotated[
+    Path | None,
+    typer.Option(
+        help="File or folder with text, Markdown, HTML or PDF; the Python language reference"
+        " when not given.",
+        show_default=False,
+    ),
+]
+QuestionText = Annotated[
+    str | None, typer.Option(help="What to ask; needed with your own documents.")
+]
+Budget = Annotated[str | None, typer.Option(help='Ceiling of the run in dollars, such as "0.25".')]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Loopback port; 0 takes a free one.")]
+ModelServer = Annotated[
+    str | None,
+    typer.Option(
+        envvar="AUTOOPS_MODEL_SERVER",
+        help="URL of an OpenAI-compatible server (Ollama, llama.cpp, vLLM)."
+        " Without it a built-in extractive model quotes the documents.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(envvar="AUTOOPS_MODEL", help="Name of the model on that server."),
+]
+
+
+@app.callback()
+def _main() -> None:
+    """Keep `autoops` a group of commands, however many there are."""
+
+
+@app.command()
+def run(
+    documents: Documents = None,
+    question: QuestionText = None,
+    budget: Budget = None,
+    port: Port = 0,
+    model_server: ModelServer = None,
+    model: Model = None,
+) -> None:
+    """Answer a question over documents: the real state machine and handlers, on this machine."""
+    try:
+        corpus, asked = _checked(documents, question, budget)
+        server = model_server_of(model_server, model)
+    except (CorpusError, InvalidInput) as problem:
+        raise _refused(str(problem)) from None
+    from local.show import answer_question
+
+    _finish(_run(answer_question(console, corpus, asked, budget, port=port, server=server)))
+
+
+@app.command()
+def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None) -> None:
+    """Keep the laptop's AWS running and print its URLs, until Ctrl-C."""
+    try:
+        server = model_server_of(model_server, model)
+    except InvalidInput as problem:
+        raise _refused(str(problem)) from None
+    from local.show import keep_up
+
+    _finish(_run(keep_up(console, port=port, server=server)))
+
+
+def main() -> None:
+    """Entry point of the `autoops` command."""
+    app()
+
+
+def _checked(
+    documents: Path | None, question: str | None, budget: str | None
+) -> tuple[Corpus, str]:
+    """What to answer from and what to answer, before anything is started.
+
+    Raises:
+        CorpusError, InvalidInput: one sentence says what is wrong.
+    """
+    if documents is not None and question is None:
+        raise InvalidInput('question: missing; give --question "..." with your own documents')
+    asked = QUESTION if question is None else question
+    AnswerQuestion.read({"question": asked})
+    default = dollars(WORKFLOWS["answer-question"].budget, "budget")
+    ceiling(budget, default, default)
+    return (language_reference() if documents is None else documents_at(documents)), asked
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    """Run to the end; Ctrl-C and SIGTERM let it clean up first."""
+
+    async def interruptible() -> int:
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(work)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(number, task.cancel)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            problems.print("[yellow]Stopped.[/yellow]")
+            return INTERRUPTED
+
+    return asyncio.run(interruptible())
+
+
+def _refused(sentence: str) -> typer.Exit:
+    problems.print(f"[red]{escape(sentence)}[/red]")
+    return typer.Exit(BAD_INPUT)
+
+
+def _finish(code: int) -> None:
+    sys.stdout.flush()
+    if code:
+        raise typer.Exit(code)

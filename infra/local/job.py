@@ -1,0 +1,203 @@
+"""The main job on the laptop: documents in, a question asked, the cited answer and its record."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from autoops.adapters.dynamodb import DynamoLedger
+from autoops.adapters.s3 import S3Artifacts
+from autoops.domain.contracts import Json, plain
+from autoops.domain.ledger import RunView
+from autoops.domain.references import Reference
+from autoops.domain.results import Answer, IngestedDocument, Outcome
+from local.corpus import Corpus
+from local.stack import Stack
+from local.stepfunctions.events import Event
+from local.timeline import ENDED
+
+TENANT: Final = "default"
+UPLOADS: Final = 4
+DEEPEST: Final = 5
+
+Watch = Callable[[str, Event], None]
+
+
+class RunFailedError(Exception):
+    """The run ended without a result.
+
+    Attributes:
+        error: the name of the error that ended it, the innermost one.
+        cause: its sentence.
+        record: the file with its executions' histories and its ledger.
+    """
+
+    def __init__(self, error: str, cause: str, record: Path) -> None:
+        super().__init__(f"{error}: {cause}")
+        self.error = error
+        self.cause = cause
+        self.record = record
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that ended.
+
+    Attributes:
+        record: the file with its executions' histories and its ledger.
+    """
+
+    execution: str
+    output: Mapping[str, Any]
+    ledger: RunView
+    record: Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """Starts workflows on a running stack, as any client of AWS would.
+
+    Clients block and the stack answers on this very loop, so every call of one is in a thread.
+    """
+
+    stack: Stack
+
+    async def ingest(self, corpus: Corpus, watch: Watch) -> tuple[IngestedDocument, ...]:
+        """Upload the documents and make them searchable; what became of each of them.
+
+        Raises:
+            RunFailedError: the run failed.
+        """
+        await asyncio.to_thread(self._upload, corpus)
+        finished = await self.run("ingest-documents", {"tenant": TENANT}, watch)
+        return await asyncio.to_thread(self._reports, finished)
+
+    async def ask(
+        self, question: str, budget: str | None, watch: Watch
+    ) -> tuple[Outcome, Answer, Finished]:
+        """Ask a question under a budget in dollars; None for the workflow's own.
+
+        Raises:
+            RunFailedError: the run failed; its record is written all the same.
+        """
+        kept = await asyncio.to_thread(self._artifacts.put, TENANT, question)
+        start: dict[str, Any] = {"tenant": TENANT, "question": plain(kept)}
+        if budget is not None:
+            start["budget"] = budget
+        finished = await self.run("answer-question", start, watch)
+        said = await asyncio.to_thread(self._value, finished.output["answer"])
+        return Outcome(finished.output["outcome"]), Answer.read(said), finished
+
+    async def run(self, workflow: str, start: Mapping[str, Any], watch: Watch) -> Finished:
+        """Start a workflow, wait for its end, write its record.
+
+        Raises:
+            RunFailedError: it ended in another way than success.
+        """
+        moment = self.stack.clock.now().strftime("%Y%m%d-%H%M%S")
+        name = f"{workflow}-{moment}-{secrets.token_hex(3)}"
+        ended = asyncio.Event()
+        execution = self.stack.execution_arn(workflow, name)
+
+        def see(of: str, event: Event) -> None:
+            watch(of, event)
+            if of == execution and event.type in ENDED:
+                ended.set()
+
+        with self.stack.watching(see):
+            await asyncio.to_thread(
+                self._sfn.start_execution,
+                stateMachineArn=self.stack.machines[workflow],
+                name=name,
+                input=json.dumps(start),
+            )
+            await ended.wait()
+        await self.stack.settled()
+        return await asyncio.to_thread(self._finished, workflow, name, execution)
+
+    def _reports(self, finished: Finished) -> tuple[IngestedDocument, ...]:
+        return tuple(
+            IngestedDocument.read(one)
+            for reference in finished.output["reports"]
+            for one in self._value(reference)
+        )
+
+    def _value(self, reference: Json) -> Json:
+        return self._artifacts.get(TENANT, Reference.read(reference))
+
+    def _finished(self, workflow: str, name: str, execution: str) -> Finished:
+        described = self._sfn.describe_execution(executionArn=execution)
+        view = self._ledger.view(f"{workflow}:{name}")
+        record = self._write_record(name, execution, view)
+        if described["status"] != "SUCCEEDED" or view is None:
+            error, cause = innermost(
+                described.get("error", described["status"]), described.get("cause", "")
+            )
+            raise RunFailedError(error, cause, record)
+        return Finished(execution, json.loads(described["output"]), view, record)
+
+    def _write_record(self, name: str, execution: str, view: RunView | None) -> Path:
+        folder = self.stack.state_folder / "runs"
+        folder.mkdir(parents=True, exist_ok=True)
+        record = folder / f"{name}.json"
+        executions = [self._execution(arn) for arn in self._family(execution)]
+        content = {"executions": executions, "ledger": plain(view)}
+        record.write_text(json.dumps(plain(content), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return record
+
+    def _execution(self, arn: str) -> dict[str, Any]:
+        described = dict(self._sfn.describe_execution(executionArn=arn))
+        described.pop("ResponseMetadata")
+        pages = self._sfn.get_paginator("get_execution_history").paginate(executionArn=arn)
+        events = [event for page in pages for event in page["events"]]
+        return {"describe": described, "history": {"events": events}}
+
+    def _family(self, execution: str) -> list[str]:
+        """The execution and all that it started, parents before children."""
+        family = [execution]
+        for arn in family:
+            family.extend(self.stack.children(arn))
+        return family
+
+    def _upload(self, corpus: Corpus) -> None:
+        s3, bucket = self.stack.client("s3"), self.stack.settings.documents_bucket
+        with ThreadPoolExecutor(UPLOADS) as pool:
+            list(
+                pool.map(
+                    lambda document: s3.put_object(
+                        Bucket=bucket, Key=f"{TENANT}/{document.key}", Body=document.content
+                    ),
+                    corpus.documents,
+                )
+            )
+
+    @property
+    def _sfn(self) -> Any:
+        return self.stack.client("stepfunctions")
+
+    @property
+    def _artifacts(self) -> S3Artifacts:
+        return S3Artifacts(self.stack.client("s3"), self.stack.settings.artifacts_bucket)
+
+    @property
+    def _ledger(self) -> DynamoLedger:
+        return DynamoLedger(self.stack.client("dynamodb"), self.stack.settings.ledger_table)
+
+
+def innermost(error: str, cause: str) -> tuple[str, str]:
+    """The error that a failed child or function names in its cause, as deep as there is one."""
+    for _ in range(DEEPEST):
+        try:
+            told = json.loads(cause)
+        except ValueError:
+            break
+        if not isinstance(told, dict):
+            break
+        if "errorType" in told:
+            return str(told["errorType"]), str(told.get("errorMessage", ""))
+        error, cause = str(told.get("Error", error)), str(told.get("Cause", ""))
+    return error, cause

@@ -1,0 +1,207 @@
+"""The laptop's AWS, whole: made from the template, served on one port, gone without a trace."""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from autoops.adapters.clock import SystemClock
+from autoops.config import Settings
+from local.aws import Moto, moto_services
+from local.bedrock.app import bedrock_app
+from local.bedrock.models import Models
+from local.gateway import bind, gateway, serving, url_of
+from local.lambdas.api import lambda_app
+from local.lambdas.functions import ISOLATION
+from local.lambdas.service import Lambdas
+from local.lambdas.service import Settings as LambdaSettings
+from local.models import ModelServer, parameters, served_models
+from local.resources import functions_of, make_machines, make_stores
+from local.rules import Rules
+from local.stepfunctions.api.app import stepfunctions_app
+from local.stepfunctions.engine import Engine
+from local.stepfunctions.events import Event
+from local.stepfunctions.integrations.runner import Integrations
+from local.template.template import Template
+from local.vectors.app import vectors_app
+from local.vectors.store import VectorStore
+
+ROOT: Final = Path(__file__).parents[2]
+STACK_NAME: Final = "autoops"
+FIRST: Final = ("OpenRunFunction", "ListDocumentsFunction", "CallModelFunction")
+"""Functions whose workers start with the stack: the first needed, the slowest to import."""
+
+Watch = Callable[[str, Event], None]
+
+
+@dataclass
+class Stack:
+    """A running stack.
+
+    Attributes:
+        url: the AWS endpoint of every service.
+        models: the models behind Bedrock; tests script their replies.
+        machines: ARN of each workflow's state machine, by the workflow's name.
+        settings: what the functions get as their settings.
+        state_folder: where records and logs go.
+    """
+
+    url: str
+    template: Template
+    settings: Settings
+    machines: Mapping[str, str]
+    engine: Engine
+    lambdas: Lambdas
+    rules: Rules
+    models: Models
+    state_folder: Path
+    clock: SystemClock = field(default_factory=SystemClock)
+    _clients: dict[str, Any] = field(default_factory=dict)
+    _watchers: list[Watch] = field(default_factory=list)
+    _children: dict[str, list[str]] = field(default_factory=dict)
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of a service of this stack."""
+        if service not in self._clients:
+            self._clients[service] = client_for(self.url, service)
+        return self._clients[service]
+
+    def execution_arn(self, workflow: str, name: str) -> str:
+        """ARN that an execution of that name has."""
+        return f"{self.machines[workflow].replace(':stateMachine:', ':execution:')}:{name}"
+
+    def children(self, execution: str) -> list[str]:
+        """ARNs of the executions that an execution started, in order."""
+        return self._children.get(execution, [])
+
+    @contextlib.contextmanager
+    def watching(self, watch: Watch) -> Iterator[None]:
+        """Let `watch` see every history event inside the block, as it is recorded."""
+        self._watchers.append(watch)
+        try:
+            yield
+        finally:
+            self._watchers.remove(watch)
+
+    async def settled(self) -> None:
+        """Wait until the functions that status events start have ended."""
+        await self.rules.idle()
+
+    def see(self, execution: str, event: Event) -> None:
+        """Pass an event on to whoever watches."""
+        if event.type == "TaskSubmitted":
+            self._note_child(execution, event)
+        for watch in self._watchers:
+            watch(execution, event)
+
+    def _note_child(self, execution: str, event: Event) -> None:
+        if event.details.get("resourceType") != "states":
+            return
+        started = json.loads(event.details.get("output") or "{}").get("ExecutionArn")
+        if started:
+            self._children.setdefault(execution, []).append(started)
+
+
+@contextlib.asynccontextmanager
+async def running_stack(
+    *,
+    port: int = 0,
+    server: ModelServer | None = None,
+    root: Path = ROOT,
+    state_folder: Path | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> AsyncIterator[Stack]:
+    """Start the stack, give it, and stop it whatever happens inside the block.
+
+    Args:
+        port: loopback port; 0 takes a free one.
+        server: a model server of the user's own, None for the built-in model.
+        root: folder with template.yaml.
+        state_folder: where records and logs go; `.autoops` in the root when None.
+        overrides: template parameters that come before the laptop's own.
+
+    Raises:
+        PortTakenError: another program has the port.
+        ModelServerError: the model server does not answer.
+        TemplateError: what is wrong with the template, and where.
+    """
+    bound = bind(port)
+    folder = state_folder or root / ".autoops"
+    async with AsyncExitStack() as cleanup:
+        cleanup.callback(bound.close)
+        chosen = {**parameters(server), **(overrides or {})}
+        template = Template.load(root / "template.yaml", chosen, stack_name=STACK_NAME)
+        log = cleanup.enter_context(_function_log(folder))
+        lambdas = Lambdas(
+            functions_of(template),
+            LambdaSettings(root / "functions", url_of(bound), _inherited()),
+            log=lambda name, line: print(f"{name}\t{line}", file=log),
+        )
+        await lambdas.start()
+        cleanup.push_async_callback(lambdas.stop)
+        models = await served_models(server)
+        engine = Engine(Integrations(lambdas, lambda service: client_for(url_of(bound), service)))
+        cleanup.push_async_callback(engine.close)
+        moto = Moto()
+        moto.reset()
+        clock = SystemClock()
+        app = gateway(
+            {
+                **moto_services(moto),
+                "states": stepfunctions_app(engine),
+                "lambda": lambda_app(lambdas),
+                "bedrock": bedrock_app(models),
+                "s3vectors": vectors_app(VectorStore(now=clock.now)),
+            }
+        )
+        url = await cleanup.enter_async_context(serving(app, bound))
+        stack = Stack(
+            url=url,
+            template=template,
+            settings=Settings.read(template.functions["OpenRunFunction"].environment),
+            machines=make_machines(template, engine, f"{STACK_NAME}-"),
+            engine=engine,
+            lambdas=lambdas,
+            rules=Rules(template.rules.values(), lambdas),
+            models=models,
+            state_folder=folder,
+        )
+        engine.subscribe(stack.see)
+        engine.on_status_change(stack.rules.status_changed)
+        await asyncio.to_thread(make_stores, template, stack.client)
+        warming = [asyncio.ensure_future(lambdas.warm(name)) for name in FIRST]
+        cleanup.callback(lambda: [task.cancel() for task in warming])
+        yield stack
+
+
+@contextlib.contextmanager
+def _function_log(folder: Path) -> Iterator[TextIO]:
+    """The file that the functions' output goes to; each stack begins it anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "functions.log").open("w", encoding="utf-8", buffering=1) as log:
+        yield log
+
+
+def _inherited() -> dict[str, str]:
+    """What Python itself needs to start on this machine."""
+    names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+    return {name: os.environ[name] for name in names if name in os.environ}  # noqa: TID251
+
+
+def client_for(url: str, service: str) -> Any:
+    """A boto3 client that talks to the stack, whatever account this machine is set up for."""
+    import boto3
+    from botocore.config import Config
+
+    session = boto3.session.Session(
+        aws_access_key_id=ISOLATION["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=ISOLATION["AWS_SECRET_ACCESS_KEY"],
+        region_name="us-east-1",
+    )
+    config = Config(retries={"total_max_attempts": 1}, max_pool_connections=16)
+    return session.client(service, endpoint_url=url, config=config)  # type: ignore[call-overload]

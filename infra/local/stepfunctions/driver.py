@@ -1,0 +1,232 @@
+"""The loop around `advance`: carries out what executions ask for and tells them what happened."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from local.stepfunctions.advance import advance
+from local.stepfunctions.clock import Clock, Timer, VirtualClock
+from local.stepfunctions.commands import (
+    CancelTask,
+    CancelTimer,
+    Command,
+    Incoming,
+    RunTask,
+    SetTimer,
+    TaskFailed,
+    TaskSubmitted,
+    TaskSucceeded,
+    TimerFired,
+)
+from local.stepfunctions.errors import TASK_FAILED, StatesError
+from local.stepfunctions.run import Run
+from local.stepfunctions.tasks import TaskRequest, TaskRunner
+
+if TYPE_CHECKING:
+    from local.stepfunctions.engine import Engine
+
+_log = logging.getLogger(__name__)
+
+
+class Live:
+    """An execution in memory and what runs for it.
+
+    Attributes:
+        run: the execution.
+        timers: the clock's timers by number.
+        children: executions its tasks started and wait for, by task.
+        published: how many of its events were shown to subscribers.
+        starts_told: how many of its starts, redrives among them, were reported.
+        ends_told: how many of its ends were.
+        ended: futures that wait for its end.
+    """
+
+    __slots__ = ("children", "ended", "ends_told", "published", "run", "starts_told", "timers")
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.timers: dict[int, Timer] = {}
+        self.children: dict[int, str] = {}
+        self.published = 0
+        self.starts_told = 0
+        self.ends_told = 0
+        self.ended: list[asyncio.Future[None]] = []
+
+    def release(self) -> None:
+        """Wake who waits for the end."""
+        for future in self.ended:
+            if not future.done():
+                future.set_result(None)
+        self.ended.clear()
+
+
+class Driver:
+    """Feeds happenings to executions and carries out their commands.
+
+    Args:
+        engine: whose executions they are.
+        clock: the time.
+        tasks: what runs tasks.
+        published: called with each execution after it moved.
+    """
+
+    def __init__(
+        self,
+        engine: "Engine",
+        clock: Clock,
+        tasks: TaskRunner,
+        published: Callable[[Live], None],
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._tasks = tasks
+        self._published = published
+        self._inbox: list[tuple[Live, Incoming, int]] = []
+        self._scheduled = False
+        self._pumping = False
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._parked = 0
+        self.tokens: dict[str, tuple[Live, int]] = {}
+
+    def post(self, live: Live, incoming: Incoming) -> None:
+        """Note that something happened now; the execution moves on soon."""
+        self._inbox.append((live, incoming, self._clock.now()))
+        self._changed.set()
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self.pump)
+
+    def pump(self) -> None:
+        """Let every execution that something happened to move on, until none is left."""
+        self._scheduled = False
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._inbox:
+                batch, self._inbox = self._inbox, []
+                self._move(batch)
+        finally:
+            self._pumping = False
+
+    def _move(self, batch: list[tuple[Live, Incoming, int]]) -> None:
+        steps = [(live, advance(live.run, incoming, at)) for live, incoming, at in batch]
+        for live, commands in steps:
+            for command in commands:
+                self._carry_out(live, command)
+            self._published(live)
+
+    def _carry_out(self, live: Live, command: Command) -> None:
+        if isinstance(command, RunTask):
+            self._run_task(live, command)
+        elif isinstance(command, SetTimer):
+            number = command.timer
+            live.timers[number] = self._clock.call_at(command.due, lambda: self._fire(live, number))
+        elif isinstance(command, CancelTimer):
+            timer = live.timers.pop(command.timer, None)
+            if timer is not None:
+                timer.cancel()
+        else:
+            self._cancel_task(live, command)
+
+    def _fire(self, live: Live, number: int) -> None:
+        live.timers.pop(number, None)
+        self.post(live, TimerFired(number))
+
+    def _run_task(self, live: Live, command: RunTask) -> None:
+        if command.token is not None:
+            self.tokens[command.token] = (live, command.task)
+        if self._engine.offer_activity(live, command):
+            return
+        task = asyncio.get_running_loop().create_task(self._perform(live, command))
+        self._in_flight.add(task)
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._in_flight.discard(task)
+        self._changed.set()
+
+    async def _perform(self, live: Live, command: RunTask) -> None:
+        number = command.task
+        request = TaskRequest(
+            engine=self._engine,
+            execution_arn=live.run.identity.arn,
+            task=number,
+            resource=command.resource,
+            arguments=command.arguments,
+            token=command.token,
+            state=command.state,
+            attempt=command.attempt,
+            submitted=lambda output: self.post(live, TaskSubmitted(number, output)),
+        )
+        try:
+            output = await self._tasks.run(request)
+        except StatesError as error:
+            self._failed(live, command, error.error, error.cause)
+        except Exception as error:  # noqa: BLE001 - a runner's defect must not hang the execution
+            _log.exception("a task runner raised", extra={"resource": command.resource})
+            self._failed(live, command, TASK_FAILED, f"{type(error).__name__}: {error}")
+        else:
+            happened = TaskSucceeded if command.token is None else TaskSubmitted
+            self.post(live, happened(number, output))
+
+    def _failed(self, live: Live, command: RunTask, error: str | None, cause: str | None) -> None:
+        self.forget_token(command.token)
+        self.post(live, TaskFailed(command.task, error, cause))
+
+    def forget_token(self, token: str | None) -> None:
+        """Accept this token no more."""
+        if token is not None:
+            self.tokens.pop(token, None)
+
+    def _cancel_task(self, live: Live, command: CancelTask) -> None:
+        child = live.children.pop(command.task, None)
+        if child is not None:
+            self._engine.stop_child(child)
+
+    async def run_until_idle(self) -> None:
+        """Wait until nothing can happen before time passes or somebody calls."""
+        while True:
+            self.pump()
+            self._changed.clear()
+            if self._idle():
+                await asyncio.sleep(0)
+                if self._idle():
+                    return
+                continue
+            await self._changed_or_sleeping()
+
+    def _idle(self) -> bool:
+        sleepers = self._clock.sleepers if isinstance(self._clock, VirtualClock) else 0
+        return not self._inbox and len(self._in_flight) <= sleepers + self._parked
+
+    async def _changed_or_sleeping(self) -> None:
+        # A task that goes to sleep on the virtual clock tells nobody, so look again soon.
+        for _ in range(100):
+            await asyncio.sleep(0)
+            if self._changed.is_set() or self._idle():
+                return
+        try:
+            await asyncio.wait_for(self._changed.wait(), 0.005)
+        except TimeoutError:
+            return
+
+    def park(self) -> asyncio.Future[None]:
+        """A future for a task that waits for another execution; it does not count as busy."""
+        self._parked += 1
+        self._changed.set()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(self._unpark)
+        return future
+
+    def _unpark(self, _: asyncio.Future[None]) -> None:
+        self._parked -= 1
+
+    async def close(self) -> None:
+        """Stop all tasks and timers; executions stay as they are."""
+        tasks = list(self._in_flight)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

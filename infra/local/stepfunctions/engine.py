@@ -1,0 +1,432 @@
+"""The embedded Step Functions engine: state machines and their executions in this process."""
+
+import secrets
+import uuid
+from datetime import timedelta
+from random import Random
+from typing import Any, Final
+
+from local.constants import ACCOUNT, CAUSE_CHARACTERS, ERROR_CHARACTERS, PAYLOAD_BYTES, REGION
+from local.stepfunctions.activities import Activities
+from local.stepfunctions.clock import Clock, RealClock, VirtualClock
+from local.stepfunctions.commands import (
+    Redriven,
+    RunTask,
+    Started,
+    Stopped,
+    TaskFailed,
+    TaskHeartbeat,
+    TaskSucceeded,
+)
+from local.stepfunctions.descriptions import describe, redrive_refusal, summary
+from local.stepfunctions.driver import Driver, Live
+from local.stepfunctions.errors import ApiError
+from local.stepfunctions.events import Event, page
+from local.stepfunctions.jsontext import Json
+from local.stepfunctions.names import Names, check_arn, check_name
+from local.stepfunctions.registry import Registry, Revision, StateMachine, Target
+from local.stepfunctions.run import Identity, Run, token_owner
+from local.stepfunctions.tasks import TaskRunner
+from local.stepfunctions.watchers import EventCallback, StatusCallback, Watchers
+
+_DEFAULT_ROLE: Final = "arn:aws:iam::{account}:role/local"
+
+
+class Engine:
+    """State machines and executions, in memory.
+
+    Args:
+        tasks: runs the tasks of executions.
+        clock: real time unless given.
+        seed: what ids and randomness are made from; the same seed gives the same history.
+            Without one each engine has its own.
+        account: the account in ARNs.
+        region: the region in ARNs.
+    """
+
+    def __init__(
+        self,
+        tasks: TaskRunner,
+        *,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        account: str = ACCOUNT,
+        region: str = REGION,
+    ) -> None:
+        self.clock = clock or RealClock()
+        self._seed = secrets.token_hex(16) if seed is None else str(seed)
+        self._random = Random(self._seed)  # noqa: S311 - ids must be repeatable
+        self.names = Names(account, region)
+        self.machines = Registry(self.names, self.clock.now, self._random)
+        self.activities = Activities(self.names, self.clock.now)
+        self._watchers = Watchers(self.clock.now)
+        self.driver = Driver(self, self.clock, tasks, self._watchers.published)
+        self._executions: dict[str, Live] = {}
+        self._revisions: dict[str, Revision] = {}
+
+    # State machines
+
+    def create_state_machine(
+        self,
+        *,
+        name: str,
+        definition: str,
+        type: str = "STANDARD",  # noqa: A002 - AWS's word
+        role_arn: str | None = None,
+    ) -> str:
+        """Add a state machine; returns its ARN.
+
+        Raises:
+            ApiError: InvalidName, InvalidDefinition, StateMachineAlreadyExists.
+        """
+        role = role_arn or _DEFAULT_ROLE.format(account=self.names.account)
+        return self.machines.create(name, definition, type, role).arn
+
+    def publish_version(self, state_machine_arn: str, description: str | None = None) -> str:
+        """Publish the current definition; returns the version's ARN.
+
+        Raises:
+            ApiError: StateMachineDoesNotExist.
+        """
+        version = self.machines.publish(state_machine_arn, None, description)
+        return f"{state_machine_arn}:{version.number}"
+
+    # Executions
+
+    def start_execution(
+        self,
+        state_machine_arn: str,
+        input: str = "{}",  # noqa: A002 - AWS's word
+        name: str | None = None,
+    ) -> str:
+        """Start an execution; the same open name with the same input is the same execution.
+
+        Args:
+            state_machine_arn: a machine, a version or an alias.
+            input: JSON text.
+            name: the execution's name; one is made when none is given.
+
+        Returns:
+            The execution's ARN.
+
+        Raises:
+            ApiError: StateMachineDoesNotExist, InvalidExecutionInput, InvalidName,
+                ExecutionAlreadyExists.
+        """
+        return self.start(self.machines.target(state_machine_arn), input, name).identity.arn
+
+    def start(
+        self,
+        target: Target,
+        text: str = "{}",
+        name: str | None = None,
+        map_run_arn: str | None = None,
+    ) -> Run:
+        """Start an execution of a machine, version or alias; returns it."""
+        given = _input(text)
+        name = self.new_id() if name is None else check_name(name)
+        identity = self._identity(target, name, map_run_arn)
+        known = self._executions.get(identity.arn)
+        if known is not None:
+            if known.run.open and known.run.input.text == text:
+                return known.run
+            sentence = f"Execution Already Exists: '{identity.arn}'"
+            raise ApiError("ExecutionAlreadyExists", sentence)
+        run = Run(identity, target.revision.machine, given, self.clock.now())
+        run.has_activity = self.activities.knows
+        live = Live(run)
+        self._executions[identity.arn] = live
+        self._revisions[identity.arn] = target.revision
+        self.driver.post(live, Started())
+        return run
+
+    def _identity(self, target: Target, name: str, map_run_arn: str | None) -> Identity:
+        machine = target.machine
+        if machine.express:
+            arn = self.names.express(machine.name, name, self.new_id())
+        else:
+            arn = self.names.execution(machine.name, name)
+        return Identity(
+            arn=arn,
+            name=name,
+            machine_arn=machine.arn,
+            machine_name=machine.name,
+            role_arn=target.revision.role_arn,
+            seed=self._seed,
+            version_arn=target.version_arn,
+            alias_arn=target.alias_arn,
+            express=machine.express,
+            map_run_arn=map_run_arn,
+        )
+
+    def find(self, execution_arn: str) -> Run | None:
+        """An execution, None when there is none of this ARN."""
+        live = self._executions.get(execution_arn)
+        return None if live is None else live.run
+
+    def run(self, execution_arn: str) -> Run:
+        """An execution as the engine knows it.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        return self._live(execution_arn).run
+
+    def summaries(self, machine: StateMachine) -> list[dict[str, Any]]:
+        """All executions of a machine as ListExecutions shows them, oldest first."""
+        runs = (live.run for live in self._executions.values())
+        return [summary(run) for run in runs if run.identity.machine_arn == machine.arn]
+
+    def map_run_executions(self, map_run_arn: str) -> list[dict[str, Any]]:
+        """The child executions of a map run as ListExecutions shows them, oldest first."""
+        runs = (live.run for live in self._executions.values())
+        return [summary(run) for run in runs if run.identity.map_run_arn == map_run_arn]
+
+    def revision(self, run: Run) -> Revision:
+        """The definition that an execution runs."""
+        return self._revisions[run.identity.arn]
+
+    def describe_execution(self, execution_arn: str) -> dict[str, Any]:
+        """The execution as DescribeExecution answers; times are seconds.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        return describe(self.run(execution_arn), self.clock.now())
+
+    def history(self, execution_arn: str) -> list[Event]:
+        """The events of an execution so far.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        return self.run(execution_arn).history
+
+    def get_execution_history(
+        self,
+        execution_arn: str,
+        *,
+        reverse_order: bool = False,
+        include_execution_data: bool = True,
+    ) -> list[dict[str, Any]]:
+        """All events as GetExecutionHistory answers.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        events = self.history(execution_arn)
+        size = len(events)
+        data = include_execution_data
+        return page(events, reverse=reverse_order, start=0, size=size, data=data)[0]
+
+    def stop_execution(
+        self, execution_arn: str, error: str | None = None, cause: str | None = None
+    ) -> int:
+        """Stop an execution and the executions its tasks wait for; returns the moment it stopped.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        live = self._live(execution_arn)
+        self.driver.post(live, Stopped(error, cause))
+        self.driver.pump()
+        return live.run.stopped or self.clock.now()
+
+    def redrive_execution(self, execution_arn: str) -> int:
+        """Restart an execution that did not succeed where it failed; returns the moment.
+
+        Raises:
+            ApiError: ExecutionNotRedrivable, ExecutionDoesNotExist.
+        """
+        live = self._live(execution_arn)
+        refusal = redrive_refusal(live.run, self.clock.now())
+        if refusal is not None:
+            raise ApiError("ExecutionNotRedrivable", f"Execution is not redrivable: {refusal}")
+        self.driver.post(live, Redriven())
+        self.driver.pump()
+        return live.run.redriven or self.clock.now()
+
+    def stop_child(self, execution_arn: str) -> None:
+        """Stop an execution that a task waited for, if it still runs."""
+        live = self._executions.get(execution_arn)
+        if live is not None and live.run.open:
+            self.driver.post(live, Stopped(None, None))
+
+    # Task tokens
+
+    def send_task_success(self, token: str, output: str) -> None:
+        """Give a waiting task its result.
+
+        Raises:
+            ApiError: InvalidToken, TaskTimedOut, InvalidOutput.
+        """
+        try:
+            oversize = Json.parse(output).exceeds(PAYLOAD_BYTES)
+        except ValueError as problem:
+            raise ApiError("InvalidOutput", f"Invalid Output: '{problem}'") from problem
+        if oversize:
+            raise ApiError("InvalidOutput", "Invalid Output: 'Output exceeds the size limit'")
+        live, task = self._waiting(token)
+        self.driver.forget_token(token)
+        self.driver.post(live, TaskSucceeded(task, output))
+        self.driver.pump()
+
+    def send_task_failure(
+        self, token: str, error: str | None = None, cause: str | None = None
+    ) -> None:
+        """Fail a waiting task.
+
+        Raises:
+            ApiError: InvalidToken, TaskTimedOut, ValidationException.
+        """
+        _check_length(error, "error", ERROR_CHARACTERS)
+        _check_length(cause, "cause", CAUSE_CHARACTERS)
+        live, task = self._waiting(token)
+        self.driver.forget_token(token)
+        self.driver.post(live, TaskFailed(task, error, cause))
+        self.driver.pump()
+
+    def send_task_heartbeat(self, token: str) -> None:
+        """Say that a waiting task is still being worked on.
+
+        Raises:
+            ApiError: InvalidToken, TaskTimedOut.
+        """
+        live, task = self._waiting(token)
+        self.driver.post(live, TaskHeartbeat(task))
+        self.driver.pump()
+
+    def _waiting(self, token: str) -> tuple[Live, int]:
+        self.driver.pump()
+        found = self.driver.tokens.get(token)
+        if found is None:
+            owner = token_owner(token)
+            if owner is None or owner not in self._executions:
+                raise ApiError("InvalidToken", "Invalid Token: 'Invalid token'")
+            raise _gone()
+        live, task = found
+        if task not in live.run.tasks:
+            self.driver.forget_token(token)
+            raise _gone()
+        return live, task
+
+    def offer_activity(self, live: Live, command: RunTask) -> bool:
+        """Queue a task for a worker when its resource is an activity."""
+        return self.activities.offer(self, live, command)
+
+    # Watching
+
+    def subscribe(self, callback: EventCallback) -> None:
+        """Call back with the ARN and each event as it is recorded."""
+        self._watchers.events.append(callback)
+
+    def on_status_change(self, callback: StatusCallback) -> None:
+        """Call back with the detail of each "Step Functions Execution Status Change" event."""
+        self._watchers.statuses.append(callback)
+
+    # Time
+
+    async def run_until_idle(self) -> None:
+        """Wait until nothing happens any more unless time passes or somebody calls."""
+        await self.driver.run_until_idle()
+
+    async def advance(self, **duration: float) -> None:
+        """Let virtual time pass, such as `advance(hours=24)`: each timer fires at its moment.
+
+        Raises:
+            TypeError: the engine's clock is not virtual.
+        """
+        clock = self._virtual()
+        target = clock.now() + round(timedelta(**duration).total_seconds() * 1000)
+        await self.run_until_idle()
+        while (due := clock.next_due()) is not None and due <= target:
+            clock.move_to(due)
+            await self.run_until_idle()
+        clock.move_to(target)
+
+    async def run_to_end(self, execution_arn: str, *, days: float = 366) -> dict[str, Any]:
+        """Let virtual time pass until an execution ends or so many days are over; describes it.
+
+        Raises:
+            TypeError: the engine's clock is not virtual.
+        """
+        clock = self._virtual()
+        target = clock.now() + round(days * 86_400_000)
+        run = self.run(execution_arn)
+        await self.run_until_idle()
+        while run.open and (due := clock.next_due()) is not None and due <= target:
+            clock.move_to(due)
+            await self.run_until_idle()
+        return self.describe_execution(execution_arn)
+
+    async def run_express(self, run: Run) -> Run:
+        """Wait for the end of an Express execution; returns it."""
+        return await self._ended(self._executions[run.identity.arn])
+
+    async def ended(self, execution_arn: str) -> Run:
+        """Wait for the end of an execution, in the engine's own time; returns it."""
+        return await self._ended(self._live(execution_arn))
+
+    async def durable(self) -> None:
+        """Wait until all that happened is kept; in memory that is at once."""
+
+    async def _ended(self, live: Live) -> Run:
+        if live.run.open:
+            future = self.driver.park()
+            live.ended.append(future)
+            await future
+        return live.run
+
+    def wait_for_child(self, parent_arn: str, task: int, child_arn: str) -> None:
+        """Note that a task waits for an execution, so that stopping one stops the other."""
+        self._executions[parent_arn].children[task] = child_arn
+
+    async def close(self) -> None:
+        """Stop all tasks; executions that ran stay as they are."""
+        await self.driver.close()
+
+    def new_id(self) -> str:
+        """A UUID from the engine's seed."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def _virtual(self) -> VirtualClock:
+        if not isinstance(self.clock, VirtualClock):
+            raise TypeError("only an engine with a VirtualClock can move its time")
+        return self.clock
+
+    def _live(self, execution_arn: str) -> Live:
+        check_arn(execution_arn, "execution")
+        live = self._executions.get(execution_arn)
+        if live is None:
+            sentence = f"Execution Does Not Exist: '{execution_arn}'"
+            raise ApiError("ExecutionDoesNotExist", sentence)
+        return live
+
+
+def _input(text: str) -> Json:
+    try:
+        given = Json.parse(text)
+    except ValueError as problem:
+        raise ApiError(
+            "InvalidExecutionInput", f"Invalid State Machine Execution Input: '{problem}'"
+        ) from problem
+    if given.exceeds(PAYLOAD_BYTES):
+        sentence = (
+            "1 validation error detected: Value at 'input' failed to satisfy constraint:"
+            f" Member must have length less than or equal to {PAYLOAD_BYTES}"
+        )
+        raise ApiError("ValidationException", sentence)
+    return given
+
+
+def _check_length(text: str | None, name: str, most: int) -> None:
+    if text is not None and len(text) > most:
+        sentence = (
+            f"1 validation error detected: Value at '{name}' failed to satisfy constraint:"
+            f" Member must have length less than or equal to {most}"
+        )
+        raise ApiError("ValidationException", sentence)
+
+
+def _gone() -> ApiError:
+    return ApiError("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")

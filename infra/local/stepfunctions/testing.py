@@ -1,0 +1,189 @@
+"""State machines under test: an engine with virtual time and functions in this process."""
+
+import asyncio
+import inspect
+import itertools
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from local.invoke import InvokeRefusedError, InvokeResult
+from local.stepfunctions.clock import VirtualClock
+from local.stepfunctions.engine import Engine
+from local.stepfunctions.events import Event
+from local.stepfunctions.integrations.runner import Clients, Integrations
+from local.stepfunctions.jsontext import JsonValue, dumps, loads
+
+Handler = Callable[[Any], Any]
+
+
+class Functions:
+    """Lambda functions in this process, by name; a handler may be a coroutine function.
+
+    A handler takes the event. What it raises becomes a function error whose type is the
+    exception's class name.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+        self.calls: list[tuple[str, Any]] = []
+
+    def add(self, name: str, handler: Handler) -> None:
+        """Answer calls of a function, by name or by any ARN that ends in its name."""
+        self._handlers[name] = handler
+
+    async def invoke(
+        self, function_arn: str, payload: bytes, *, asynchronous: bool = False
+    ) -> InvokeResult:
+        """Call a handler.
+
+        Raises:
+            InvokeRefusedError: there is no such function.
+        """
+        name = _name(function_arn)
+        handler = self._handlers.get(name)
+        if handler is None:
+            raise InvokeRefusedError(
+                "Lambda.ResourceNotFoundException", f"Function not found: {function_arn}"
+            )
+        event = loads(payload)
+        self.calls.append((name, event))
+        result = await _call(handler, event)
+        return InvokeResult(202, b"") if asynchronous else result
+
+
+async def _call(handler: Handler, event: JsonValue) -> InvokeResult:
+    try:
+        answer = handler(event)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:  # noqa: BLE001 - whatever a function raises is its answer
+        return InvokeResult(200, dumps(_error_object(error)).encode(), "Unhandled")
+    return InvokeResult(200, dumps(answer).encode())
+
+
+def _error_object(error: Exception) -> dict[str, Any]:
+    return {
+        "errorMessage": str(error),
+        "errorType": type(error).__name__,
+        "requestId": "00000000-0000-4000-8000-000000000000",
+        "stackTrace": traceback.format_tb(error.__traceback__),
+    }
+
+
+def _name(function_arn: str) -> str:
+    parts = function_arn.split(":")
+    return parts[6] if len(parts) > 6 else parts[0]
+
+
+class Execution:
+    """An execution under test; reads the engine each time it is asked."""
+
+    def __init__(self, engine: Engine, arn: str) -> None:
+        self._engine = engine
+        self.arn = arn
+
+    @property
+    def status(self) -> str:
+        """RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED."""
+        return str(self._engine.run(self.arn).status)
+
+    @property
+    def output(self) -> JsonValue:
+        """The output as a value; None while there is none."""
+        output = self._engine.run(self.arn).output
+        return None if output is None else output.data
+
+    @property
+    def error(self) -> str | None:
+        """The error's name."""
+        return self._engine.run(self.arn).error
+
+    @property
+    def cause(self) -> str | None:
+        """The error's cause."""
+        return self._engine.run(self.arn).cause
+
+    @property
+    def history(self) -> list[Event]:
+        """The events so far."""
+        return self._engine.history(self.arn)
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the events so far."""
+        return [event.type for event in self.history]
+
+    @property
+    def states(self) -> list[str]:
+        """The names of the states entered so far."""
+        return [event.details["name"] for event in self.history if "Entered" in event.type]
+
+
+class StepFunctions:
+    """Everything a test of a state machine needs.
+
+    Args:
+        seed: what ids and jitter are made from.
+        clients: makes boto3 clients for tasks that are not functions.
+    """
+
+    def __init__(self, seed: int = 0, clients: Clients | None = None) -> None:
+        self.clock = VirtualClock()
+        self.functions = Functions()
+        tasks = Integrations(self.functions, clients)
+        self.engine = Engine(tasks, clock=self.clock, seed=seed)
+        self._names = itertools.count(1)
+
+    def function(self, name: str, handler: Handler) -> None:
+        """Let a handler answer for a Lambda function."""
+        self.functions.add(name, handler)
+
+    def create(self, definition: Mapping[str, Any] | str, name: str | None = None) -> str:
+        """Add a state machine; returns its ARN."""
+        text = definition if isinstance(definition, str) else dumps(definition)
+        name = name or f"machine-{next(self._names)}"
+        return self.engine.create_state_machine(name=name, definition=text)
+
+    async def start(
+        self,
+        definition: Mapping[str, Any] | str,
+        given: JsonValue = None,
+        *,
+        name: str | None = None,
+    ) -> Execution:
+        """Start an execution and let it run as far as it comes without time passing.
+
+        Args:
+            definition: ASL, or the ARN of a machine that exists.
+            given: the input, an empty object unless given.
+            name: the execution's name.
+        """
+        known = isinstance(definition, str) and definition.startswith("arn:")
+        arn = str(definition) if known else self.create(definition)
+        text = dumps({} if given is None else given)
+        execution = Execution(self.engine, self.engine.start_execution(arn, text, name))
+        await self.settle()
+        return execution
+
+    async def settle(self) -> None:
+        """Let everything happen that can happen without time passing."""
+        await self.engine.run_until_idle()
+
+    async def advance(self, **duration: float) -> None:
+        """Let time pass, such as `advance(hours=24)`."""
+        await self.engine.advance(**duration)
+
+    async def finish(self, execution: Execution) -> Execution:
+        """Let as much time pass as the execution needs to end."""
+        await self.engine.run_to_end(execution.arn)
+        return execution
+
+    async def sleep(self, seconds: float) -> None:
+        """For handlers: take so much virtual time."""
+        await self.clock.sleep(seconds)
+
+    async def close(self) -> None:
+        """Stop what still runs."""
+        await self.engine.close()
+        await asyncio.sleep(0)

@@ -1,0 +1,79 @@
+"""Definitions that are refused, with AWS's codes and places."""
+
+import json
+
+import pytest
+
+from local.stepfunctions.errors import ApiError
+from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.validation import diagnose, parse_definition
+from unit.local.stepfunctions.asl import machine
+
+END = {"Type": "Pass", "End": True}
+
+
+def codes(definition: JsonValue, kind: str = "STANDARD") -> list[tuple[str, str | None]]:
+    """Code and place of all that is wrong."""
+    _, found = diagnose(json.dumps(definition), kind)
+    return [(entry.code, entry.location) for entry in found]
+
+
+def test_a_good_definition_has_nothing_wrong() -> None:
+    assert codes(machine(Only=dict(END))) == []
+
+
+def test_what_is_missing_is_named_with_its_place() -> None:
+    with pytest.raises(ApiError) as refused:
+        parse_definition('{"StartAt": "A"}', "STANDARD")
+    assert refused.value.code == "InvalidDefinition"
+    assert refused.value.message == (
+        "Invalid State Machine Definition: 'SCHEMA_VALIDATION_FAILED:"
+        " These fields are required: [States] at /'"
+    )
+
+
+def test_an_unknown_target_is_found_wherever_it_stands() -> None:
+    catch = [{"ErrorEquals": ["States.ALL"], "Next": "Nowhere"}]
+    state = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "End": True}
+    found = codes(machine(Work={**state, "Catch": catch}))
+    assert found == [("MISSING_TRANSITION_TARGET", "/States/Work/Catch[0]/Next")]
+
+
+def test_a_state_that_nothing_leads_to_is_found() -> None:
+    states = {"A": dict(END), "B": dict(END)}
+    definition = {"QueryLanguage": "JSONata", "StartAt": "A", "States": states}
+    assert codes(definition) == [("MISSING_TRANSITION_TARGET", "/States/B")]
+
+
+def test_a_state_needs_next_or_end() -> None:
+    definition = {"StartAt": "A", "States": {"A": {"Type": "Pass"}}}
+    assert codes(definition) == [("SCHEMA_VALIDATION_FAILED", "/States/A")]
+
+
+def test_bad_jsonata_is_found_with_its_place() -> None:
+    state = {"Type": "Pass", "Output": {"a": ["{% 1 + %}"]}, "End": True}
+    assert codes(machine(A=state)) == [("SCHEMA_VALIDATION_FAILED", "/States/A/Output/a[0]")]
+
+
+@pytest.mark.parametrize("field", ["InputPath", "ResultPath", "Parameters", "Result"])
+def test_jsonpath_fields_are_refused_in_jsonata(field: str) -> None:
+    state = {"Type": "Pass", field: "$.x", "End": True}
+    assert codes(machine(A=state)) == [("SCHEMA_VALIDATION_FAILED", f"/States/A/{field}")]
+
+
+def test_a_jsonpath_machine_is_refused_with_a_sentence_that_says_so() -> None:
+    state = {"Type": "Pass", "Parameters": {"a.$": "$.a"}, "End": True}
+    with pytest.raises(ApiError) as refused:
+        parse_definition(json.dumps({"StartAt": "A", "States": {"A": state}}), "STANDARD")
+    assert "JSONPath is not implemented by this engine" in refused.value.message
+
+
+def test_express_knows_no_tokens_and_no_jobs() -> None:
+    def state(pattern: str) -> JsonValue:
+        resource = f"arn:aws:states:::states:startExecution{pattern}"
+        return machine(A={"Type": "Task", "Resource": resource, "End": True})
+
+    place = "/States/A/Resource"
+    assert codes(state(".sync:2"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
+    assert codes(state(".waitForTaskToken"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
+    assert codes(state(""), "EXPRESS") == []
