@@ -91,6 +91,7 @@ bench: environment ## benchmarks
 .PHONY: build deploy
 build: environment sam-environment ## build layers and functions into .aws-sam
 	@infra/build.sh
+	@$(pytest) tests/architecture/test_build.py
 deploy: build ## deploy what was built to your AWS account; asks before it changes anything
 	@$(SAM) deploy
 
