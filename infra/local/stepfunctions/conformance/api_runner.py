@@ -171,7 +171,7 @@ def _message_difference(recorded: JsonValue, message: str, matcher: Matcher) -> 
     return matcher.difference(text, message, "message")
 
 
-def _masked(answer: JsonValue) -> Any:  # noqa: ANN401 - any JSON value
+def _masked(answer: JsonValue) -> Any:
     if isinstance(answer, dict):
         return {
             key: "datetime" if _DATES.search(key) and not isinstance(value, str) else _masked(value)

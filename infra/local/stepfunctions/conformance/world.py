@@ -192,7 +192,7 @@ def _in_order(responses: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, A
     return [answers[number] for number in sorted(answers)]
 
 
-def make_client(service: str) -> Any:  # noqa: ANN401 - boto3 clients have no common type
+def make_client(service: str) -> Any:
     """A boto3 client with made-up credentials, for services that moto plays in process."""
     session: Any = boto3.session.Session(
         aws_access_key_id="conformance",
