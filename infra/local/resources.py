@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from local.aws import Moto
-from local.lambdas.functions import LambdaFunction
+from local.lambdas.functions import LambdaFunction, Preload
 from local.stepfunctions.engine import Engine
 from local.template.model import Function, VectorIndex
 from local.template.template import Template
 from local.vectors.store import VectorStore
 
 DYNAMODB: Final = "DynamoDB_20120810"
+SLOW_LAYERS: Final = {"BedrockLayer": "langchain_aws"}
 
 
 def make_stores(template: Template, moto: Moto, vectors: VectorStore) -> None:
@@ -69,5 +70,17 @@ def _function(function: Function) -> LambdaFunction:
         memory=function.memory,
         environment=function.environment,
         concurrency=function.concurrency or 1000,
+        preload=_preload(function),
         layers=function.layers,
     )
+
+
+def _preload(function: Function) -> Preload:
+    """What a function's layers hold that takes long to import, ahead of its first invocation."""
+    usual = Preload()
+    held = [
+        module
+        for layer, module in SLOW_LAYERS.items()
+        if any(layer in arn for arn in function.layers)
+    ]
+    return Preload(modules=(*usual.modules, *held), clients=usual.clients)
