@@ -132,14 +132,7 @@ class Lambdas:
 
     async def warm(self, function_arn: str) -> None:
         """Have one worker ready; one that does not come up is reported by the next invocation."""
-        target = self.resolve(function_arn)
-        pool = self._pool(target)
-        if pool.pids:
-            return
-        try:
-            pool.give_back(await pool.take())
-        except (InitFailedError, TimeoutError, InvokeRefusedError, ZygoteGoneError):
-            return
+        await self._pool(self.resolve(function_arn)).warm()
 
     def workers(self, name: str) -> list[int]:
         """Process ids of a function's workers, of all versions."""

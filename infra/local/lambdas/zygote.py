@@ -84,15 +84,15 @@ class PythonRuntimeClient:
 
 
 def preload(modules: list[str], packages: list[str], clients: list[str]) -> None:
-    """Import what the workers share. What is missing here, a function names when it imports it."""
+    """Import what the workers share. What fails here, a function names when it imports it."""
     for name in [*RUNTIME_MODULES, *modules, *packages]:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
     for name in packages:
         for module in pkgutil.walk_packages(
             getattr(sys.modules.get(name), "__path__", []), f"{name}."
         ):
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(Exception):
                 importlib.import_module(module.name)
     if clients and "boto3" in sys.modules:
         for name in clients:
