@@ -296,6 +296,31 @@ async def test_a_broken_library_fails_the_functions_that_use_it_and_no_other(
     assert json.loads(bad.payload)["errorType"] == "Runtime.UserCodeSyntaxError"
 
 
+async def test_a_layers_modules_are_imported_once_beside_the_shared_ones(tmp_path: Path) -> None:
+    (tmp_path / "layer.py").write_text("import os\nprint('layer', os.getpid())\n")
+    (tmp_path / "code.py").write_text(CODE)
+    functions = [
+        LambdaFunction("plain", "code.echo", timeout=30, preload=NOTHING),
+        *[
+            LambdaFunction(name, "code.echo", timeout=30, preload=NOTHING.with_modules("layer"))
+            for name in ("one", "two")
+        ],
+    ]
+    lines: list[tuple[str, str]] = []
+    lambdas = Lambdas(
+        functions, Settings(tmp_path), log=lambda name, line: lines.append((name, line))
+    )
+    await lambdas.start()
+    results = [await lambdas.invoke(name, b"1") for name in ("plain", "one", "two")]
+    pids = [pid for name in ("plain", "one", "two") for pid in lambdas.workers(name)]
+    await lambdas.stop()
+    assert [result.function_error for result in results] == [None, None, None]
+    assert len(lambdas.zygotes) == 0
+    assert len([line for name, line in lines if name == "zygote" and "layer" in line]) == 1
+    for pid in pids:
+        await gone(pid)
+
+
 async def test_an_invocation_takes_the_worker_that_warming_starts(laptop: Laptop) -> None:
     warming = asyncio.create_task(laptop.lambdas.warm("echo"))
     await asyncio.sleep(0)
