@@ -350,14 +350,21 @@ class Engine:
         Raises:
             TypeError: the engine's clock is not virtual.
         """
+        await self.run_run_to_end(self.run(execution_arn), days=days)
+        return self.describe_execution(execution_arn)
+
+    async def run_run_to_end(self, run: Run, *, days: float = 366) -> None:
+        """As `run_to_end`, for an execution of any type.
+
+        Raises:
+            TypeError: the engine's clock is not virtual.
+        """
         clock = self._virtual()
         target = clock.now() + round(days * 86_400_000)
-        run = self.run(execution_arn)
         await self.run_until_idle()
         while run.open and (due := clock.next_due()) is not None and due <= target:
             clock.move_to(due)
             await self.run_until_idle()
-        return self.describe_execution(execution_arn)
 
     async def run_express(self, run: Run) -> Run:
         """Wait for the end of an Express execution; returns it."""
