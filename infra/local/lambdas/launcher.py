@@ -175,6 +175,7 @@ class RootZygote(Zygote):
         self.close()
         self._process.kill()  # it may be in the middle of its imports; nothing in it needs saving
         await asyncio.to_thread(self._process.wait)
+        self._log.drain()
         self._log.close()
 
     def _start(

@@ -98,6 +98,7 @@ def preload(modules: list[str], packages: list[str], clients: list[str]) -> None
     if clients and "boto3" in sys.modules:
         for name in clients:
             sys.modules["boto3"].client(name)
+    sys.stdout.flush()  # what a module printed is not every worker's to print again
 
 
 def die_with(parent: int) -> None:
