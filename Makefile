@@ -13,14 +13,14 @@ LAYERS := runtime bedrock documents
 TEMPLATES := template.yaml infra/storage.yaml infra/observability.yaml
 
 export SAM_CLI_TELEMETRY := 0
-export PYTHONDONTWRITEBYTECODE :=
 
 # What the user gives on the command line reaches the recipes as environment variables, letter for
 # letter: quotes, $ and spaces stay what they are. A variable that is only in the environment (PORT,
 # NAME) means something else there and is ignored.
 define taken
-override export $(1) := $$(if $$(filter command,$$(origin $(1))),$$(value $(1)))
 given_$(1) := $$(filter command,$$(origin $(1)))
+override $(1) := $$(if $$(given_$(1)),$$(value $(1)))
+export $(1)
 endef
 $(foreach name,DOCS QUESTION BUDGET PORT NAME MODEL_SERVER MODEL,$(eval $(call taken,$(name))))
 

@@ -3,7 +3,6 @@
 Numbers that conditions look at are attributes; everything else of a record is its JSON in `data`.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -81,15 +80,22 @@ class DynamoLedger:
             "#paused = :no AND #stopped = :no",
             no=False,
         )
-        grant = put(
+        # Attempts count on from an earlier admission of the path: each has a reply key of its own,
+        # and a worker that was given up cannot settle one that came after it.
+        grant = update(
             _call(run.root, "ADMISSION", claim.call),
-            _admission_item(admission),
+            "SET #state = :granted, #fingerprint = :fingerprint, #data = :data,"
+            " #attempt = if_not_exists(#attempt, :zero), #lost = if_not_exists(#lost, :none)",
             "attribute_not_exists(PK) OR #state IN (:lost, :released)"
             " OR (#state = :settled AND #fingerprint <> :fingerprint)",
+            granted=AdmissionState.GRANTED,
             lost=AdmissionState.LOST,
             released=AdmissionState.RELEASED,
             settled=AdmissionState.SETTLED,
             fingerprint=claim.fingerprint,
+            data=to_json(claim),
+            zero=0,
+            none=[],
         )
         try:
             self._table.transact(reserve, going, grant)
@@ -207,11 +213,8 @@ class DynamoLedger:
             ),
             put(_call(run.root, "CALL", record.call), {"data": to_json(record)}),
         ]
-        if record.cost > worst:
-            stop = update(_run(run.root, "META"), "SET #stopped = :yes", yes=True)
-            writes.append(stop)
         try:
-            self._table.transact(*writes)
+            self._table.transact(*writes, *_stop_when_dearer(run, record.cost, worst))
         except CancelledError as cancelled:
             self._settle_late(run, admission, record, cancelled.items[1])
 
@@ -222,7 +225,7 @@ class DynamoLedger:
 
     def record_step(self, run: Run, step: StepRecord) -> None:
         """See `Ledger.record_step`."""
-        moment = step.started_at.isoformat()
+        moment = step.started_at.isoformat(timespec="microseconds")
         self._table.put(
             _call(run.root, "STEP", f"{moment}#{step.request}"), {"data": to_json(step)}
         )
@@ -242,8 +245,7 @@ class DynamoLedger:
 
     def close_run(self, root: str, status: str, error: str | None, at: datetime) -> bool:
         """See `Ledger.close_run`."""
-        named = ", #error = if_not_exists(#error, :error)" if error else " REMOVE #error"
-        values: dict[str, Any] = {"error": error} if error else {}
+        named, values = _error_at_the_end(status, error)
         try:
             self._table.update(
                 update(
@@ -316,6 +318,7 @@ class DynamoLedger:
                     f"#lost[{lost.index(record.attempt)}] = :attempt",
                     attempt=record.attempt,
                 ),
+                *_stop_when_dearer(run, record.cost, admission.claim.worst),
             )
         except CancelledError:
             raise CallInProgress(f"call {record.call}: settled by another worker") from None
@@ -366,16 +369,6 @@ def _reference(meta: Item) -> Reference | None:
     return Reference.model_validate_json(value_of(meta, "result")) if "result" in meta else None
 
 
-def _admission_item(admission: Admission) -> Mapping[str, Any]:
-    return {
-        "state": admission.state,
-        "attempt": admission.attempt,
-        "lost": list(admission.lost),
-        "fingerprint": admission.claim.fingerprint,
-        "data": to_json(admission.claim),
-    }
-
-
 def _admission(item: Item) -> Admission:
     return Admission(
         claim=CallClaim.model_validate_json(value_of(item, "data")),
@@ -383,6 +376,19 @@ def _admission(item: Item) -> Admission:
         attempt=value_of(item, "attempt"),
         lost=tuple(value_of(item, "lost")),
     )
+
+
+def _error_at_the_end(status: str, error: str | None) -> tuple[str, dict[str, Any]]:
+    """The change of the error: none stays on success, and what a step noted comes first."""
+    if status == "SUCCEEDED":
+        return " REMOVE #error", {}
+    return (", #error = if_not_exists(#error, :error)", {"error": error}) if error else ("", {})
+
+
+def _stop_when_dearer(run: Run, cost: int, worst: int) -> list[Item]:
+    """A call that cost more than its worst case: no ceiling holds any more, so the run stops."""
+    stop = update(_run(run.root, "META"), "SET #stopped = :yes", yes=True)
+    return [stop] if cost > worst else []
 
 
 def _may_continue(admission: Admission, claim: CallClaim) -> bool:

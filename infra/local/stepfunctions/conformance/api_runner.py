@@ -174,7 +174,7 @@ def _message_difference(recorded: JsonValue, message: str, matcher: Matcher) -> 
 def _masked(answer: JsonValue) -> Any:
     if isinstance(answer, dict):
         return {
-            key: "datetime" if _DATES.search(key) and not isinstance(value, str) else _masked(value)
+            key: "datetime" if _DATES.search(key) and isinstance(value, float) else _masked(value)
             for key, value in answer.items()
         }
     if isinstance(answer, list):
