@@ -5,10 +5,11 @@ step, and `before` is called ahead of it, so that a test can interleave workers 
 """
 
 import copy
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from botocore.exceptions import ClientError
 
@@ -19,9 +20,13 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<word>[#:]?[A-Za-z_]\w*(?:\[\d+\])?)|(?P<sign><>|>=|<=|[=<>+\-(),]))"
 )
 
-
-class ConditionNotMetError(Exception):
-    """A condition did not hold."""
+_SIGNS = {
+    "=": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 
 
 class FakeDynamoDB:
@@ -61,8 +66,8 @@ class FakeDynamoDB:
     def transact_write_items(
         self,
         *,
-        TransactItems: Sequence[Mapping[str, Any]],
-        **_: Any,  # noqa: N803
+        TransactItems: Sequence[Mapping[str, Any]],  # noqa: N803
+        **_: Any,
     ) -> dict[str, Any]:
         self._enter("transact_write_items")
         keys = [self._target(write) for write in TransactItems]
@@ -74,6 +79,20 @@ class FakeDynamoDB:
             )
         for write in TransactItems:
             self._apply(write)
+        return {}
+
+    def batch_get_item(self, *, RequestItems: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N803
+        self._enter("batch_get_item")
+        ((table, asked),) = RequestItems.items()
+        found = [self.items.get(_key(key)) for key in asked["Keys"]]
+        return {"Responses": {table: [copy.deepcopy(item) for item in found if item]}}
+
+    def batch_write_item(self, *, RequestItems: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N803
+        self._enter("batch_write_item")
+        ((_, asked),) = RequestItems.items()
+        assert len(asked) <= 25
+        for write in asked:
+            self._apply({"Put": write["PutRequest"]})
         return {}
 
     def query(
@@ -137,7 +156,7 @@ class FakeDynamoDB:
 
 
 def client_error(code: str, operation: str, **more: Any) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": code}, **more}, operation)
+    return ClientError(cast("Any", {"Error": {"Code": code, "Message": code}, **more}), operation)
 
 
 def _key(item: Mapping[str, Any]) -> Key:
@@ -213,10 +232,10 @@ class _Expression:
             while self._next(","):
                 members.append(self._operand())
             self._expect(")")
-            return left is not None and left in members
+            return left is not None and bool(left in members)
         right = self._operand()
         if sign == "<>":
-            return left != right
+            return bool(left != right)
         if left is None or right is None:
             return False
         return _compare(_number(left), sign, _number(right))
@@ -290,13 +309,7 @@ def _number(value: Mapping[str, Any]) -> Any:
 
 
 def _compare(left: Any, sign: str, right: Any) -> bool:
-    return {
-        "=": left == right,
-        ">=": sign == ">=" and left >= right,
-        "<=": sign == "<=" and left <= right,
-        ">": sign == ">" and left > right,
-        "<": sign == "<" and left < right,
-    }[sign]
+    return bool(_SIGNS[sign](left, right))
 
 
 def _assign(item: Item, name: str, index: int | None, value: Any) -> None:

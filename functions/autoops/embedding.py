@@ -6,13 +6,13 @@ from autoops.calls import PaidCalls
 from autoops.domain.contracts import plain
 from autoops.domain.ledger import CallClaim
 from autoops.domain.model import ModelReply
-from autoops.domain.passages import Embeddings
+from autoops.domain.vectors import Vectors
 from autoops.ports import Embedder
 
 
 def embedded(
     calls: PaidCalls, claim: CallClaim, embedder: Embedder, texts: Sequence[str]
-) -> tuple[tuple[float, ...], ...]:
+) -> Vectors:
     """One vector per text, in order, under an admitted call.
 
     Raises:
@@ -25,5 +25,5 @@ def embedded(
             stop_reason="end_turn", text="", tool_input=plain(made.vectors), usage=made.usage
         )
 
-    reply, record = calls.make(claim, call)
-    return Embeddings.read({"vectors": reply.tool_input, "usage": record.usage}).vectors
+    reply, _ = calls.make(claim, call)
+    return Vectors.read(reply.tool_input)

@@ -1,6 +1,6 @@
 """What steps need from the outside, as protocols; adapters fulfil them on AWS, fakes in tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from autoops.domain.ledger import (
     StepRecord,
 )
 from autoops.domain.model import ModelReply, ModelRequest
-from autoops.domain.passages import Chunk, DocumentText, EmbeddedChunk, Embeddings, Passage
+from autoops.domain.passages import DocumentText, EmbeddedChunk, Embeddings, Passage
 from autoops.domain.references import Reference
 
 
@@ -195,12 +195,16 @@ class Ledger(Protocol):
         """
         ...
 
-    def chunk_keys(self, tenant: str, document: str) -> frozenset[str]:
-        """Keys of the document's chunks in the index."""
+
+class Catalogue(Protocol):
+    """Which chunks the vector index holds of each document."""
+
+    def chunk_keys(self, tenant: str, documents: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """Keys of the chunks that the index holds of each document."""
         ...
 
-    def keep_chunks(self, tenant: str, document: str, chunks: Sequence[Chunk]) -> None:
-        """Remember which chunks of the document the index holds."""
+    def keep_chunks(self, tenant: str, keys: Mapping[str, Sequence[str]]) -> None:
+        """Remember which chunks the index holds, by document."""
         ...
 
 

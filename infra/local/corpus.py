@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 50 * 1024 * 1024
-QUESTION: Final = "When is the else clause of a for loop executed?"
+QUESTION: Final = (
+    "What happens when an exception is raised in a try block that has a finally clause?"
+)
 """Answered by the language reference."""
 
 

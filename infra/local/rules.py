@@ -5,7 +5,7 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from local.constants import ACCOUNT, REGION
 from local.invoke import LambdaInvoker
@@ -67,4 +67,5 @@ def _moment(detail: Mapping[str, Any]) -> float:
 def _matches(rule: Rule, event: Mapping[str, Any]) -> bool:
     from moto.events.models import EventPattern
 
-    return bool(EventPattern.load(json.dumps(rule.pattern)).matches_event(event))
+    pattern = EventPattern.load(json.dumps(rule.pattern))
+    return bool(pattern.matches_event(cast("Any", event)))

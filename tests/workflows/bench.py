@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from autoops.adapters.catalogue import DynamoCatalogue
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.readers import text_of
+from autoops.adapters.table import Table
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.ledger import RunView
 from autoops.domain.model import ModelReply, ModelRequest
@@ -23,6 +25,7 @@ from autoops.domain.passages import (
 )
 from autoops.domain.pricing import Usage
 from autoops.domain.references import Reference, artifact_key
+from autoops.domain.vectors import Vectors
 from autoops.lambda_runtime import StepHandler
 from fake_dynamodb import FakeDynamoDB
 from local.lambdas.in_process import InProcessLambdas
@@ -92,9 +95,11 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> Embeddings:
         self.asked.append(texts)
         return Embeddings(
-            vectors=tuple(
-                (float(len(text)), 1.0 + sum(text.count(vowel) for vowel in "aeiou"))
-                for text in texts
+            vectors=Vectors.pack(
+                [
+                    (float(len(text)), 1.0 + sum(text.count(vowel) for vowel in "aeiou"))
+                    for text in texts
+                ]
             ),
             usage=Usage(input=sum(len(text) for text in texts)),
         )
@@ -173,7 +178,9 @@ class Bench:
         self.after: dict[str, list[Hook]] = {}
         self.invoked: list[str] = []
         self.template = Template.load(ROOT / "template.yaml", SETTINGS)
-        self.ledger = DynamoLedger(self.dynamodb, "Ledger")  # type: ignore[arg-type]  # a fake
+        self.table = Table(self.dynamodb, "Ledger")  # type: ignore[arg-type]  # a fake
+        self.ledger = DynamoLedger(self.table)
+        self.catalogue = DynamoCatalogue(self.table)
         self._done: dict[str, Json] = {}
         lambdas = InProcessLambdas({name: self._handler(name) for name in self.template.functions})
         self.engine = Engine(Integrations(lambdas), clock=VirtualClock(), seed=1)
@@ -236,6 +243,7 @@ class Bench:
     def _port(self, name: str) -> Any:
         fakes: dict[str, Any] = {
             "ledger": self.ledger,
+            "catalogue": self.catalogue,
             "artifacts": self.artifacts,
             "model": self.model,
             "embedder": self.embedder,

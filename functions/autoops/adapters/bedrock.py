@@ -3,6 +3,7 @@
 One HTTP attempt each; every failure is mapped here and nowhere else.
 """
 
+import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -23,6 +24,7 @@ from autoops.domain.contracts import Json
 from autoops.domain.model import Message, ModelReply, ModelRequest
 from autoops.domain.passages import Embeddings
 from autoops.domain.pricing import Usage
+from autoops.domain.vectors import Vectors
 from autoops.errors import (
     AutoOpsError,
     ContextTooLong,
@@ -37,7 +39,7 @@ from autoops.errors import (
 
 if TYPE_CHECKING:
     from langchain_aws import ChatBedrockConverse
-    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.messages import BaseMessage
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
 
 ERRORS: Final[Mapping[str, type[AutoOpsError]]] = {
@@ -67,28 +69,59 @@ class BedrockChat:
 
     def converse(self, request: ModelRequest) -> ModelReply:
         """See `ChatModel.converse`; the answer contract goes as a tool that has to be called."""
-        chat = self._chat(request)
+        kept = _KeptReply(self._runtime)
+        chat = self._chat(request, kept)
         schema = answer_schema(request.answer)
         try:
             if chat.supports_tool_choice_values:
-                return _reply(chat.invoke(_messages(request), toolConfig=_tool(chat, schema)))
-            return _reply(chat.invoke(_messages(request, schema)))
+                chat.invoke(_messages(request), toolConfig=_tool(chat, schema))
+            else:
+                chat.invoke(_messages(request, schema))
         except (ClientError, BotoCoreError) as error:
             raise model_error(error) from error
+        except (KeyError, ValueError) as error:
+            # langchain-aws stumbles over replies without usage and over tool input that is no
+            # object; both were paid for, and both are judged from the reply as it came.
+            if kept.reply is None:
+                raise ModelMisconfigured(
+                    f"bedrock: {type(error).__name__} before the call"
+                ) from error
+        return _reply(kept.reply)
 
-    def _chat(self, request: ModelRequest) -> "ChatBedrockConverse":
+    def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
         from langchain_aws import ChatBedrockConverse
 
         forced = {"supports_tool_choice_values": ("auto", "any", "tool")}
         return ChatBedrockConverse(
-            client=self._runtime,
-            bedrock_client=self._runtime,  # only read for inference profiles, which come by table
+            client=kept,
+            bedrock_client=kept,  # only read for inference profiles, which come by table
             model_id=request.model,
             max_tokens=request.max_tokens,
             temperature=request.temperature,
             disable_streaming=True,
             **(forced if request.model.startswith("local.") else {}),
         )
+
+
+class _KeptReply:
+    """The runtime client, keeping the reply as it came: what langchain-aws makes of it loses some.
+
+    Attributes:
+        reply: Converse's answer, None before the call.
+    """
+
+    def __init__(self, runtime: "BedrockRuntimeClient") -> None:
+        self._runtime = runtime
+        self.reply: Json = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runtime, name)
+
+    def converse(self, **request: Any) -> Any:
+        """Make the call."""
+        answer = self._runtime.converse(**request)
+        self.reply = copy.deepcopy(answer)
+        return answer
 
 
 class BedrockEmbedder:
@@ -107,13 +140,13 @@ class BedrockEmbedder:
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """See `Embedder.embed`."""
         answers = [self._invoke(body) for body in self._bodies(texts)]
-        vectors = tuple(vector for answer in answers for vector in _vectors(answer))
+        vectors = [vector for answer in answers for vector in _vectors(answer)]
         if any(len(vector) != self._dimensions for vector in vectors) or len(vectors) != len(texts):
             raise ModelMisconfigured(
                 f"embedding model {self._model}: expected {len(texts)} vectors"
                 f" of {self._dimensions} dimensions; check EMBEDDING_DIMENSIONS"
             )
-        return Embeddings(vectors=vectors, usage=_embedding_usage(answers))
+        return Embeddings(vectors=Vectors.pack(vectors), usage=_embedding_usage(answers))
 
     def _bodies(self, texts: Sequence[str]) -> Iterator[Json]:
         if self._model.startswith("amazon.titan"):
@@ -197,38 +230,43 @@ def _tool(chat: "ChatBedrockConverse", schema: Json) -> Json:
     return {"tools": [{"toolSpec": spec}], "toolChoice": choice}
 
 
-def _reply(message: "AIMessage") -> ModelReply:
-    called = next((call["args"] for call in message.tool_calls if call["name"] == TOOL), None)
+def _reply(answer: Json) -> ModelReply:
+    """Converse's answer as a reply.
+
+    Raises:
+        ModelFaulted: the answer was cut off on its way; whether it was charged is unknown.
+    """
+    if not answer or "output" not in answer or "stopReason" not in answer:
+        raise ModelFaulted("bedrock: the answer was cut off on its way")
+    content = answer["output"].get("message", {}).get("content", [])
+    called = [block["toolUse"] for block in content if "toolUse" in block]
     return ModelReply(
-        stop_reason=str(message.response_metadata.get("stopReason", "")),
-        text=str(message.text),
-        tool_input=called,
-        usage=_usage(message),
+        stop_reason=answer["stopReason"],
+        text="".join(block.get("text", "") for block in content),
+        tool_input=next((tool["input"] for tool in called if tool["name"] == TOOL), None),
+        usage=_usage(answer.get("usage")),
     )
 
 
-def _usage(message: "AIMessage") -> Usage | None:
-    counted = message.usage_metadata
-    if not counted or not counted["total_tokens"]:
+def _usage(counted: Json) -> Usage | None:
+    if not counted:
         return None
-    details = counted.get("input_token_details", {})
-    read, written = details.get("cache_read", 0), details.get("cache_creation", 0)
     return Usage(
-        input=counted["input_tokens"] - read - written,
-        output=counted["output_tokens"],
-        cache_read=read,
-        cache_write=written,
+        input=counted.get("inputTokens", 0),
+        output=counted.get("outputTokens", 0),
+        cache_read=counted.get("cacheReadInputTokens", 0),
+        cache_write=counted.get("cacheWriteInputTokens", 0),
     )
 
 
-def _vectors(answer: Json) -> list[tuple[float, ...]]:
+def _vectors(answer: Json) -> list[list[float]]:
     if "embedding" in answer:
-        return [tuple(answer["embedding"])]
+        return [answer["embedding"]]
     found = answer.get("embeddings")
     rows = found.get("float") if isinstance(found, dict) else found
     if not isinstance(rows, list):
         raise InvalidInput("embedding model: the answer holds no vectors")
-    return [tuple(row) for row in rows]
+    return rows
 
 
 def _embedding_usage(answers: Sequence[Json]) -> Usage | None:

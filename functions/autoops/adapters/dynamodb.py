@@ -3,15 +3,13 @@
 Numbers that conditions look at are attributes; everything else of a record is its JSON in `data`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from autoops.adapters.aws import client, error_code, translated
-from autoops.adapters.expressions import Item, condition, get, put, update, value_of
+from autoops.adapters.aws import client
+from autoops.adapters.expressions import Item, condition, put, update, value_of
+from autoops.adapters.table import CancelledError, Table
 from autoops.config import settings
 from autoops.domain.contracts import Run, to_json
 from autoops.domain.ledger import (
@@ -25,7 +23,6 @@ from autoops.domain.ledger import (
     RunView,
     StepRecord,
 )
-from autoops.domain.passages import Chunk
 from autoops.domain.references import Reference
 from autoops.errors import (
     AdmissionLost,
@@ -35,26 +32,11 @@ from autoops.errors import (
     RunStopped,
 )
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-FAILED: Final = "ConditionalCheckFailed"
-
-
-class _Cancelled(Exception):  # noqa: N818  # control flow inside this module
-    """A transaction whose conditions did not hold: the reason of each of its writes."""
-
-    def __init__(self, reasons: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__("transaction cancelled")
-        self.failed = [reason.get("Code") == FAILED for reason in reasons]
-        self.items = [reason.get("Item") for reason in reasons]
-
 
 class DynamoLedger:
     """`autoops.ports.Ledger` on a table."""
 
-    def __init__(self, dynamodb: "DynamoDBClient", table: str) -> None:
-        self._dynamodb = dynamodb
+    def __init__(self, table: Table) -> None:
         self._table = table
 
     def open_run(self, opened: OpenedRun) -> OpenedRun:
@@ -76,11 +58,11 @@ class DynamoLedger:
             "spent": 0,
         }
         try:
-            self._transact(
+            self._table.transact(
                 put(_run(root, "META"), meta, "attribute_not_exists(PK)"),
                 put(_run(root, "BUDGET"), budget, "attribute_not_exists(PK)"),
             )
-        except _Cancelled:
+        except CancelledError:
             return self._opened_before(opened)
         return opened
 
@@ -98,26 +80,33 @@ class DynamoLedger:
             "#paused = :no AND #stopped = :no",
             no=False,
         )
-        grant = put(
+        # Attempts count on from an earlier admission of the path: each has a reply key of its own,
+        # and a worker that was given up cannot settle one that came after it.
+        grant = update(
             _call(run.root, "ADMISSION", claim.call),
-            _admission_item(admission),
+            "SET #state = :granted, #fingerprint = :fingerprint, #data = :data,"
+            " #attempt = if_not_exists(#attempt, :zero), #lost = if_not_exists(#lost, :none)",
             "attribute_not_exists(PK) OR #state IN (:lost, :released)"
             " OR (#state = :settled AND #fingerprint <> :fingerprint)",
+            granted=AdmissionState.GRANTED,
             lost=AdmissionState.LOST,
             released=AdmissionState.RELEASED,
             settled=AdmissionState.SETTLED,
             fingerprint=claim.fingerprint,
+            data=to_json(claim),
+            zero=0,
+            none=[],
         )
         try:
-            self._transact(reserve, going, grant)
-        except _Cancelled as cancelled:
+            self._table.transact(reserve, going, grant)
+        except CancelledError as cancelled:
             return _standing(cancelled, claim)
         return admission
 
     def begin(self, run: Run, claim: CallClaim) -> Begun:
         """See `Ledger.begin`."""
         try:
-            item = self._update(
+            item = self._table.update(
                 update(
                     _call(run.root, "ADMISSION", claim.call),
                     "SET #state = :calling, #attempt = #attempt + :one",
@@ -128,7 +117,7 @@ class DynamoLedger:
                     fingerprint=claim.fingerprint,
                 )
             )
-        except _Cancelled as cancelled:
+        except CancelledError as cancelled:
             standing = cancelled.items[0]
             if standing is None or not _may_continue(_admission(standing), claim):
                 raise AdmissionLost(f"call {claim.call}: not admitted") from None
@@ -153,8 +142,8 @@ class DynamoLedger:
             these=[admission.attempt],
         )
         try:
-            self._transact(charge, following)
-        except _Cancelled as cancelled:
+            self._table.transact(charge, following)
+        except CancelledError as cancelled:
             if cancelled.failed[1]:
                 raise CallInProgress(f"call {admission.claim.call}: taken over") from None
             self.lose(run, admission)
@@ -189,7 +178,7 @@ class DynamoLedger:
     def uncharge(self, run: Run, admission: Admission) -> None:
         """See `Ledger.uncharge`."""
         try:
-            self._update(
+            self._table.update(
                 update(
                     _call(run.root, "ADMISSION", admission.claim.call),
                     "SET #state = :granted",
@@ -199,7 +188,7 @@ class DynamoLedger:
                     attempt=admission.attempt,
                 )
             )
-        except _Cancelled:
+        except CancelledError:
             raise CallInProgress(f"call {admission.claim.call}: taken over") from None
 
     def settle(self, run: Run, admission: Admission, record: CallRecord) -> None:
@@ -224,31 +213,30 @@ class DynamoLedger:
             ),
             put(_call(run.root, "CALL", record.call), {"data": to_json(record)}),
         ]
-        if record.cost > worst:
-            stop = update(_run(run.root, "META"), "SET #stopped = :yes", yes=True)
-            writes.append(stop)
         try:
-            self._transact(*writes)
-        except _Cancelled as cancelled:
+            self._table.transact(*writes, *_stop_when_dearer(run, record.cost, worst))
+        except CancelledError as cancelled:
             self._settle_late(run, admission, record, cancelled.items[1])
 
     def call_record(self, run: Run, call: str) -> CallRecord | None:
         """See `Ledger.call_record`."""
-        item = self._get(_call(run.root, "CALL", call))
+        item = self._table.get(_call(run.root, "CALL", call))
         return None if item is None else CallRecord.model_validate_json(value_of(item, "data"))
 
     def record_step(self, run: Run, step: StepRecord) -> None:
         """See `Ledger.record_step`."""
-        moment = step.started_at.isoformat()
-        self._put(_call(run.root, "STEP", f"{moment}#{step.request}"), {"data": to_json(step)})
+        moment = step.started_at.isoformat(timespec="microseconds")
+        self._table.put(
+            _call(run.root, "STEP", f"{moment}#{step.request}"), {"data": to_json(step)}
+        )
 
     def note_error(self, run: Run, error: str) -> None:
         """See `Ledger.note_error`."""
-        self._update_if_there(_run(run.root, "META"), "SET #error = :error", error=error)
+        self._table.update_if_there(_run(run.root, "META"), "SET #error = :error", error=error)
 
     def keep_result(self, run: Run, outcome: str, result: Reference) -> None:
         """See `Ledger.keep_result`."""
-        self._update_if_there(
+        self._table.update_if_there(
             _run(run.root, "META"),
             "SET #outcome = :outcome, #result = :result",
             outcome=outcome,
@@ -257,10 +245,9 @@ class DynamoLedger:
 
     def close_run(self, root: str, status: str, error: str | None, at: datetime) -> bool:
         """See `Ledger.close_run`."""
-        named = ", #error = if_not_exists(#error, :error)" if error else " REMOVE #error"
-        values: dict[str, Any] = {"error": error} if error else {}
+        named, values = _error_at_the_end(status, error)
         try:
-            self._update(
+            self._table.update(
                 update(
                     _run(root, "META"),
                     f"SET #status = :status, #closed_at = :at{named}",
@@ -271,22 +258,13 @@ class DynamoLedger:
                     **values,
                 )
             )
-        except _Cancelled:
+        except CancelledError:
             return False
         return True
 
-    def chunk_keys(self, tenant: str, document: str) -> frozenset[str]:
-        """See `Ledger.chunk_keys`."""
-        item = self._get(_document(tenant, document))
-        return frozenset() if item is None else frozenset(value_of(item, "keys"))
-
-    def keep_chunks(self, tenant: str, document: str, chunks: Sequence[Chunk]) -> None:
-        """See `Ledger.keep_chunks`."""
-        self._put(_document(tenant, document), {"keys": [chunk.key for chunk in chunks]})
-
     def view(self, root: str) -> RunView | None:
         """The whole run: META, money, calls, admissions and steps; None when it never opened."""
-        items = {value_of(item, "SK"): item for item in self._items(f"RUN#{root}")}
+        items = {value_of(item, "SK"): item for item in self._table.partition(f"RUN#{root}")}
         if "META" not in items:
             return None
         meta = items["META"]
@@ -310,7 +288,7 @@ class DynamoLedger:
         )
 
     def _opened_before(self, opened: OpenedRun) -> OpenedRun:
-        item = self._get(_run(opened.run.root, "META"))
+        item = self._table.get(_run(opened.run.root, "META"))
         if item is None or value_of(item, "execution") != opened.execution:
             raise InvalidInput(
                 f"run {opened.run.root}: opened by another execution; use a new name"
@@ -328,7 +306,7 @@ class DynamoLedger:
             raise AdmissionLost(f"call {record.call}: no longer admitted")
         rest = admission.claim.worst - record.cost
         try:
-            self._transact(
+            self._table.transact(
                 update(
                     _run(run.root, "BUDGET"),
                     "SET #spent = #spent - :rest, #available = #available + :rest",
@@ -340,14 +318,15 @@ class DynamoLedger:
                     f"#lost[{lost.index(record.attempt)}] = :attempt",
                     attempt=record.attempt,
                 ),
+                *_stop_when_dearer(run, record.cost, admission.claim.worst),
             )
-        except _Cancelled:
+        except CancelledError:
             raise CallInProgress(f"call {record.call}: settled by another worker") from None
         raise CallInProgress(f"call {record.call}: taken over; its cost is counted")
 
     def _end(self, run: Run, admission: Admission, state: AdmissionState, money: str) -> None:
         try:
-            self._transact(
+            self._table.transact(
                 update(_run(run.root, "BUDGET"), money, worst=admission.claim.worst),
                 update(
                     _call(run.root, "ADMISSION", admission.claim.call),
@@ -359,68 +338,14 @@ class DynamoLedger:
                     these=[admission.attempt] if state is AdmissionState.LOST else [],
                 ),
             )
-        except _Cancelled:
+        except CancelledError:
             raise CallInProgress(f"call {admission.claim.call}: taken over") from None
-
-    def _transact(self, *writes: Mapping[str, Any]) -> None:
-        items = [
-            {kind: {**write, "TableName": self._table} for kind, write in item.items()}
-            for item in writes
-        ]
-        try:
-            self._dynamodb.transact_write_items(TransactItems=items)  # type: ignore[arg-type]
-        except (ClientError, BotoCoreError) as error:
-            if error_code(error) == "TransactionCanceledException":
-                reasons = error.response["CancellationReasons"]  # type: ignore[union-attr]
-                if any(reason.get("Code") == FAILED for reason in reasons):
-                    raise _Cancelled(reasons) from None
-            raise translated(error, "dynamodb") from error
-
-    def _update(self, write: Mapping[str, Any]) -> Item:
-        try:
-            answer = self._dynamodb.update_item(
-                **write["Update"], TableName=self._table, ReturnValues="ALL_NEW"
-            )
-        except (ClientError, BotoCoreError) as error:
-            if error_code(error) == "ConditionalCheckFailedException":
-                reason = {"Code": FAILED, "Item": error.response.get("Item")}  # type: ignore[union-attr]
-                raise _Cancelled([reason]) from None
-            raise translated(error, "dynamodb") from error
-        return answer["Attributes"]
-
-    def _update_if_there(self, key: Item, change: str, **values: object) -> None:
-        try:
-            self._update(update(key, change, "attribute_exists(PK)", **values))
-        except _Cancelled:
-            return
-
-    def _put(self, key: Item, attributes: Mapping[str, Any]) -> None:
-        try:
-            self._dynamodb.put_item(**put(key, attributes)["Put"], TableName=self._table)
-        except (ClientError, BotoCoreError) as error:
-            raise translated(error, "dynamodb") from error
-
-    def _get(self, key: Item) -> Item | None:
-        try:
-            return self._dynamodb.get_item(**get(key), TableName=self._table).get("Item")
-        except (ClientError, BotoCoreError) as error:
-            raise translated(error, "dynamodb") from error
-
-    def _items(self, partition: str) -> Iterator[Item]:
-        pages = self._dynamodb.get_paginator("query").paginate(
-            TableName=self._table,
-            KeyConditionExpression="PK = :partition",
-            ExpressionAttributeValues={":partition": {"S": partition}},
-            ConsistentRead=True,
-        )
-        for page in pages:
-            yield from page["Items"]
 
 
 @cache
 def ledger() -> DynamoLedger:
     """The ledger of this process."""
-    return DynamoLedger(client("dynamodb"), settings().ledger_table)
+    return DynamoLedger(Table(client("dynamodb"), settings().ledger_table))
 
 
 def _run(root: str, kind: str) -> Item:
@@ -429,10 +354,6 @@ def _run(root: str, kind: str) -> Item:
 
 def _call(root: str, kind: str, call: str) -> Item:
     return _run(root, f"{kind}#{call}")
-
-
-def _document(tenant: str, document: str) -> Item:
-    return {"PK": {"S": f"DOCUMENT#{tenant}#{document}"}, "SK": {"S": "CHUNKS"}}
 
 
 def _budget(item: Item) -> Budget:
@@ -448,16 +369,6 @@ def _reference(meta: Item) -> Reference | None:
     return Reference.model_validate_json(value_of(meta, "result")) if "result" in meta else None
 
 
-def _admission_item(admission: Admission) -> Mapping[str, Any]:
-    return {
-        "state": admission.state,
-        "attempt": admission.attempt,
-        "lost": list(admission.lost),
-        "fingerprint": admission.claim.fingerprint,
-        "data": to_json(admission.claim),
-    }
-
-
 def _admission(item: Item) -> Admission:
     return Admission(
         claim=CallClaim.model_validate_json(value_of(item, "data")),
@@ -467,12 +378,25 @@ def _admission(item: Item) -> Admission:
     )
 
 
+def _error_at_the_end(status: str, error: str | None) -> tuple[str, dict[str, Any]]:
+    """The change of the error: none stays on success, and what a step noted comes first."""
+    if status == "SUCCEEDED":
+        return " REMOVE #error", {}
+    return (", #error = if_not_exists(#error, :error)", {"error": error}) if error else ("", {})
+
+
+def _stop_when_dearer(run: Run, cost: int, worst: int) -> list[Item]:
+    """A call that cost more than its worst case: no ceiling holds any more, so the run stops."""
+    stop = update(_run(run.root, "META"), "SET #stopped = :yes", yes=True)
+    return [stop] if cost > worst else []
+
+
 def _may_continue(admission: Admission, claim: CallClaim) -> bool:
     same = admission.claim.fingerprint == claim.fingerprint
     return same and admission.state in (AdmissionState.CALLING, AdmissionState.SETTLED)
 
 
-def _standing(cancelled: _Cancelled, claim: CallClaim) -> Admission:
+def _standing(cancelled: CancelledError, claim: CallClaim) -> Admission:
     """What an admission that was not granted anew means."""
     _, _, item = cancelled.items
     if item is not None:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from autoops.domain.contracts import Contract
 from autoops.domain.pricing import Usage
+from autoops.domain.vectors import Vectors
 
 
 class DocumentState(StrEnum):
@@ -55,9 +56,9 @@ class Chunk(Contract):
 
 
 class Embeddings(Contract):
-    """Vectors in the order of their texts, all of one length, and the tokens they took."""
+    """Vectors in the order of their texts and the tokens they took."""
 
-    vectors: tuple[tuple[float, ...], ...]
+    vectors: Vectors
     usage: Usage | None
 
 

@@ -20,6 +20,8 @@ from autoops.errors import ContentBlocked, ModelFaulted, OutputEmpty, OutputTrun
 EXCERPT_CHARACTERS: Final = 2_000
 VIOLATIONS: Final = 20
 CANDIDATES: Final = 64
+GOOD_STOPS: Final = ("end_turn", "tool_use", "stop_sequence", "malformed_tool_use")
+"""After the last one the text is judged, and a correction asked for where it does not hold."""
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
@@ -53,7 +55,7 @@ def check_stop(reply: ModelReply) -> None:
         raise OutputTruncated("the answer reached max_tokens; raise the prompt's max_tokens")
     if reply.stop_reason in ("guardrail_intervened", "content_filtered"):
         raise ContentBlocked(f"the answer was blocked: {reply.stop_reason}")
-    if reply.stop_reason not in ("end_turn", "tool_use", "stop_sequence"):
+    if reply.stop_reason not in GOOD_STOPS:
         raise ModelFaulted(f"the model stopped for an unknown reason: {reply.stop_reason}")
     if reply.tool_input is None and not whole_text(reply.text).strip("\ufffd \n\t\r"):
         raise OutputEmpty("the model ended without an answer")

@@ -4,6 +4,7 @@ from autoops.calls import PaidCalls
 from autoops.domain.claims import claim_for_texts
 from autoops.domain.contracts import Contract, Run
 from autoops.domain.references import Private
+from autoops.domain.vectors import Vectors
 from autoops.embedding import embedded
 from autoops.ports import ArtifactStore, Embedder, Ledger
 
@@ -18,7 +19,7 @@ class Input(Contract):
 class Output(Contract):
     """One vector per text, in order."""
 
-    vectors: Private[tuple[tuple[float, ...], ...]]
+    vectors: Private[Vectors]
 
 
 def embed_chunks(

@@ -1,13 +1,11 @@
 """Put the chunks of a batch into the index and take out what its documents no longer hold."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-
 from autoops.domain.contracts import Contract, Run
 from autoops.domain.passages import Chunk, EmbeddedChunk
 from autoops.domain.references import Private
 from autoops.domain.results import IngestedDocument
-from autoops.ports import Ledger, VectorIndex
+from autoops.domain.vectors import Vectors
+from autoops.ports import Catalogue, VectorIndex
 
 
 class Input(Contract):
@@ -15,7 +13,7 @@ class Input(Contract):
 
     documents: Private[tuple[IngestedDocument, ...]]
     chunks: Private[tuple[Chunk, ...]]
-    vectors: Private[tuple[tuple[float, ...], ...]]
+    vectors: Private[Vectors]
 
 
 class Output(Contract):
@@ -24,38 +22,25 @@ class Output(Contract):
     documents: Private[tuple[IngestedDocument, ...]]
 
 
-def index_chunks(given: Input, run: Run, *, index: VectorIndex, ledger: Ledger) -> Output:
+def index_chunks(given: Input, run: Run, *, index: VectorIndex, catalogue: Catalogue) -> Output:
     """Index the chunks, then remove those of an earlier version; the same again changes nothing.
 
     Raises:
-        DependencyUnavailable: index or ledger did not answer.
+        DependencyUnavailable: index or catalogue did not answer.
     """
-    pairs = zip(given.chunks, given.vectors, strict=True)
+    pairs = zip(given.chunks, given.vectors.rows(), strict=True)
     index.put([EmbeddedChunk(chunk=chunk, vector=vector) for chunk, vector in pairs])
-    by_document = _by_document(given.chunks)
-    for ingested in given.documents:
-        _replace(run.tenant, ingested.document, by_document, index, ledger)
+    now = _keys_by_document(given)
+    before = catalogue.chunk_keys(run.tenant, tuple(now))
+    changed = {document: keys for document, keys in now.items() if set(keys) != before[document]}
+    # Removed before forgotten: after a crash in between, the next run removes them once more.
+    index.delete(sorted(key for name in changed for key in before[name] - set(changed[name])))
+    catalogue.keep_chunks(run.tenant, changed)
     return Output(documents=given.documents)
 
 
-def _by_document(chunks: Sequence[Chunk]) -> Mapping[str, list[Chunk]]:
-    return {
-        document: list(group) for document, group in groupby(chunks, lambda chunk: chunk.document)
-    }
-
-
-def _replace(
-    tenant: str,
-    document: str,
-    by_document: Mapping[str, list[Chunk]],
-    index: VectorIndex,
-    ledger: Ledger,
-) -> None:
-    now = by_document.get(document, [])
-    before = ledger.chunk_keys(tenant, document)
-    keys = {chunk.key for chunk in now}
-    if keys == before:
-        return
-    # Removed before forgotten: after a crash in between, the next run removes them once more.
-    index.delete(sorted(before - keys))
-    ledger.keep_chunks(tenant, document, now)
+def _keys_by_document(given: Input) -> dict[str, list[str]]:
+    keys: dict[str, list[str]] = {ingested.document: [] for ingested in given.documents}
+    for chunk in given.chunks:
+        keys[chunk.document].append(chunk.key)
+    return keys

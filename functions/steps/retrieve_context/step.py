@@ -68,7 +68,7 @@ def retrieve_context(
     """
     calls = PaidCalls(run, ledger, artifacts, prompt="embed")
     claim = claim_for_texts(given.call, embedder.model, (given.question,))
-    (vector,) = embedded(calls, claim, embedder, (given.question,))
+    (vector,) = embedded(calls, claim, embedder, (given.question,)).rows()
     passages = index.query(run.tenant, given.question, vector, given.most)
     if not passages:
         return Output(found=0, dropped=(), passages=(), request=None)

@@ -17,7 +17,7 @@ from local.bedrock.validation import validate_conversation
 EXTRACTIVE: Final = "local.extractive-v1"
 WORDLLAMA: Final = "local.wordllama-v1"
 
-_REMEMBERED: Final = 5_000
+_REMEMBERED: Final = 1_000
 
 
 class ChatModel(Protocol):
@@ -119,7 +119,7 @@ class Models:
 
     @property
     def requests(self) -> list[Request]:
-        """The requests so far, oldest first; of a long session the last 5,000."""
+        """The requests so far, oldest first; of a long session the last 1,000."""
         return list(self._requests)
 
     def scripted_left(self, model_id: str) -> int:

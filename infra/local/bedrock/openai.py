@@ -257,6 +257,10 @@ def chat_answer(request: JsonObject, answer: JsonObject) -> JsonObject:
     # Some servers say "stop" although the answer is a call.
     if calls and stop_reason == "end_turn":
         stop_reason = "tool_use"
+    if stop_reason == "tool_use" and not all(
+        "toolUse" in block for block in content[-len(calls) :]
+    ):
+        stop_reason = "malformed_tool_use"
     usage = _usage(request, content, answer.get("usage") or {})
     return {
         "output": {"message": {"role": "assistant", "content": content}},
@@ -266,13 +270,19 @@ def chat_answer(request: JsonObject, answer: JsonObject) -> JsonObject:
 
 
 def _used(request: JsonObject, call: JsonObject) -> JsonObject:
+    """Tell a call; arguments that are no object stay the text that the model wrote.
+
+    A toolUse block with anything else than an object would break the client that reads it, and
+    nobody could ask the model for a correction.
+    """
     function = call.get("function") or {}
     arguments = function.get("arguments") or "{}"
     try:
         value: Any = json.loads(arguments) if isinstance(arguments, str) else arguments
     except ValueError:
-        # What the model wrote reaches the caller as it is: validation there asks for a correction.
-        value = arguments
+        value = None
+    if not isinstance(value, dict):
+        return {"text": str(arguments)}
     return tool_use(request, str(function.get("name", "")), value)
 
 

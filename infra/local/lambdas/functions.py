@@ -19,18 +19,27 @@ class Preload:
 
     Attributes:
         modules: modules to import; one that is missing is left for the function to complain of.
+        packages: packages to import with every module in them: the functions' own library, whose
+            modules do nothing when imported.
         clients: boto3 clients made once on boto3's default session, so that a function's own
             `boto3.client(...)` finds their service models parsed.
+        base: what was imported before, by a process that others share.
     """
 
     modules: tuple[str, ...] = (
-        "pydantic",
+        "pydantic.main",
+        "pydantic.json_schema",
         "aws_lambda_powertools.logging",
         "aws_lambda_powertools.metrics",
-        "boto3",
         "boto3.dynamodb.types",
     )
+    packages: tuple[str, ...] = ("autoops",)
     clients: tuple[str, ...] = ("dynamodb", "s3")
+    base: "Preload | None" = None
+
+    def with_modules(self, *modules: str) -> "Preload":
+        """This one and more modules, such as what a layer brings, in a process forked from it."""
+        return Preload(modules=modules, packages=(), clients=(), base=self)
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class LambdaFunction:
         concurrency: invocations at once; one more is refused with TooManyRequests.
         preload: what its worker is forked with.
         log_format: how awslambdaric writes the log lines of the standard logger.
+        event_retries: how often an asynchronous invocation that failed is tried again.
         layers: names or ARNs of its layers, as GetFunction shows them.
     """
 
@@ -58,6 +68,7 @@ class LambdaFunction:
     preload: Preload = Preload()
     layers: tuple[str, ...] = ()
     log_format: Literal["Text", "JSON"] = "Text"
+    event_retries: int = 2
 
     @property
     def arn(self) -> str:

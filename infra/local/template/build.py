@@ -5,24 +5,21 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from local.template.errors import problem
+from local.template.events import event_rules, rule, schedule
 from local.template.intrinsics import as_text
 from local.template.model import (
     Bucket,
-    Event,
     EventBus,
     Function,
     Rule,
     Schedule,
     StateMachine,
     Table,
-    Target,
     VectorBucket,
     VectorIndex,
 )
-from local.template.references import KINDS
+from local.template.resource import Resource
 from local.template.stack import Stack
-from local.template.yaml_text import Located
 
 Built = (
     Function
@@ -46,84 +43,13 @@ TABLE_PROPERTIES: Final = (
 )
 
 
-class Resource:
-    """One resource of a stack with its properties resolved, Globals merged.
-
-    Raises:
-        TemplateError: a property cannot be resolved.
-    """
-
-    def __init__(self, stack: Stack, logical_id: str, body: Located) -> None:
-        self.stack = stack
-        self.logical_id = logical_id
-        self.body = body
-        section = body["Type"].rpartition("::")[2]
-        is_sam = body["Type"].startswith("AWS::Serverless::")
-        inherited = stack.globals.get(section) or {} if is_sam else {}
-        self.raw: Mapping[str, Any] = merged(inherited, body.get("Properties") or {})
-        unresolved = {"Policies", "Role", "AssumeRolePolicyDocument"}
-        wanted = {key: value for key, value in self.raw.items() if key not in unresolved}
-        self.properties: dict[str, Any] = stack.resolver(logical_id).value(wanted)
-
-    def required(self, name: str) -> Any:
-        """A property.
-
-        Raises:
-            TemplateError: it is absent.
-        """
-        if name not in self.properties:
-            raise self.stack.error(f"{name} is missing.", self.logical_id, self.body)
-        return self.properties[name]
-
-    def number(self, name: str, default: int) -> int:
-        """A property that is a whole number.
-
-        Raises:
-            TemplateError: it is none.
-        """
-        value = self.properties.get(name, default)
-        try:
-            return int(as_text(value))
-        except ValueError:
-            sentence = f"{name} is {value!r}, not a whole number."
-            raise self.stack.error(sentence, self.logical_id, self.body) from None
-
-    def events(self) -> tuple[Event, ...]:
-        """SAM's Events."""
-        found = self.properties.get("Events") or {}
-        return tuple(
-            Event(name, body.get("Type", ""), body.get("Properties") or {})
-            for name, body in found.items()
-        )
-
-
-def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Globals under a resource's own properties, as SAM merges them.
-
-    Mappings are merged, lists of Globals come first, anything else is replaced.
-    """
-    result = dict(inherited)
-    for key, value in own.items():
-        before = result.get(key)
-        if isinstance(before, dict) and isinstance(value, dict) and not _intrinsic(before, value):
-            result[key] = merged(before, value)
-        elif isinstance(before, list) and isinstance(value, list):
-            result[key] = [*before, *value]
-        else:
-            result[key] = value
-    return result
-
-
-def _intrinsic(*values: Mapping[str, Any]) -> bool:
-    return any(key == "Ref" or key.startswith("Fn::") for value in values for key in value)
-
-
 def function(resource: Resource) -> Function:
     """A Lambda function."""
     properties = resource.properties
     name = resource.stack.named(resource.logical_id, resource.body)
     variables = (properties.get("Environment") or {}).get("Variables") or {}
     concurrency = properties.get("ReservedConcurrentExecutions")
+    invoked = properties.get("EventInvokeConfig") or {}
     return Function(
         logical_id=resource.logical_id,
         name=name.name,
@@ -139,6 +65,7 @@ def function(resource: Resource) -> Function:
         alias=as_text(properties.get("AutoPublishAlias", "")),
         concurrency=None if concurrency is None else int(as_text(concurrency)),
         log_format="JSON" if _logging(properties).get("LogFormat") == "JSON" else "Text",
+        event_retries=int(as_text(invoked.get("MaximumRetryAttempts", 2))),
         events=resource.events(),
         settings=properties,
     )
@@ -290,54 +217,28 @@ def event_bus(resource: Resource) -> EventBus:
     return EventBus(resource.logical_id, name.name, name.arn)
 
 
-def rule(resource: Resource) -> Rule:
-    """An EventBridge rule."""
-    properties = resource.properties
+def simple_table(resource: Resource) -> Table:
+    """SAM's table with one key."""
     name = resource.stack.named(resource.logical_id, resource.body)
-    targets = properties.get("Targets") or []
-    bus = _bus_name(properties)
-    return Rule(
-        logical_id=resource.logical_id,
-        name=name.name,
-        arn=_rule_arn(bus, name.name),
-        bus=bus,
-        pattern=properties.get("EventPattern"),
-        schedule=as_text(properties.get("ScheduleExpression", "")),
-        enabled=properties.get("State", "ENABLED") != "DISABLED",
-        targets=tuple(Target(as_text(target["Arn"]), target) for target in targets),
-    )
-
-
-def _rule_arn(bus: str, name: str) -> str:
-    path = name if bus == "default" else f"{bus}/{name}"
-    return KINDS["AWS::Events::Rule"].arn.format(name=path)
-
-
-def _bus_name(properties: Mapping[str, Any]) -> str:
-    return as_text(properties.get("EventBusName", "default")).rpartition("/")[2]
-
-
-def schedule(resource: Resource) -> Schedule:
-    """An EventBridge Scheduler schedule."""
-    properties = resource.properties
-    name = resource.stack.named(resource.logical_id, resource.body)
-    target = resource.required("Target")
-    return Schedule(
-        logical_id=resource.logical_id,
-        name=name.name,
-        arn=name.arn,
-        expression=as_text(resource.required("ScheduleExpression")),
-        timezone=as_text(properties.get("ScheduleExpressionTimezone", "UTC")),
-        enabled=properties.get("State", "ENABLED") != "DISABLED",
-        target=Target(as_text(target["Arn"]), target),
-    )
+    key = resource.properties.get("PrimaryKey") or {}
+    attribute = as_text(key.get("Name", "id"))
+    kind = as_text(key.get("Type", "String"))[0].upper()
+    create = {
+        "TableName": name.name,
+        "AttributeDefinitions": [{"AttributeName": attribute, "AttributeType": kind}],
+        "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    return Table(resource.logical_id, name.name, name.arn, create, None)
 
 
 BUILDERS: Final[Mapping[str, Callable[[Resource], Built]]] = {
     "AWS::Serverless::Function": function,
+    "AWS::Lambda::Function": function,
     "AWS::Serverless::StateMachine": state_machine,
     "AWS::StepFunctions::StateMachine": state_machine,
     "AWS::DynamoDB::Table": table,
+    "AWS::Serverless::SimpleTable": simple_table,
     "AWS::DynamoDB::GlobalTable": table,
     "AWS::S3::Bucket": bucket,
     "AWS::S3Vectors::VectorBucket": vector_bucket,
@@ -358,59 +259,3 @@ def build(stack: Stack) -> Iterator[Built]:
             resource = Resource(stack, logical_id, body)
             yield builder(resource)
             yield from event_rules(resource)
-
-
-def event_rules(resource: Resource) -> Iterator[Rule | Schedule]:
-    """What SAM makes of a function's or state machine's Events that come from EventBridge."""
-    for event in resource.events():
-        name = f"{resource.logical_id}{event.logical_id}"
-        if event.type in {"EventBridgeRule", "CloudWatchEvent", "Schedule"}:
-            yield _sam_rule(resource, name, event)
-        elif event.type == "ScheduleV2":
-            yield _sam_schedule(resource, name, event)
-
-
-def _sam_rule(resource: Resource, name: str, event: Event) -> Rule:
-    properties = event.properties
-    is_enabled = as_text(properties.get("Enabled", True)).lower() == "true"
-    pattern = properties.get("Pattern")
-    if pattern is None and "Schedule" not in properties:
-        sentence = f"Event {event.logical_id} needs a Pattern or a Schedule."
-        raise problem(
-            resource.stack.path, sentence, line=resource.body.line, resource=resource.logical_id
-        )
-    physical = as_text(properties.get("RuleName", properties.get("Name", name)))
-    bus = _bus_name(properties)
-    return Rule(
-        logical_id=name,
-        name=physical,
-        arn=_rule_arn(bus, physical),
-        bus=bus,
-        pattern=pattern,
-        schedule=as_text(properties.get("Schedule", "")),
-        enabled=is_enabled and properties.get("State", "ENABLED") != "DISABLED",
-        targets=(Target(_target_arn(resource), properties),),
-    )
-
-
-def _sam_schedule(resource: Resource, name: str, event: Event) -> Schedule:
-    properties = event.properties
-    physical = as_text(properties.get("Name", name))
-    return Schedule(
-        logical_id=name,
-        name=physical,
-        arn=KINDS["AWS::Scheduler::Schedule"].arn.format(name=physical),
-        expression=as_text(properties.get("ScheduleExpression", "")),
-        timezone=as_text(properties.get("ScheduleExpressionTimezone", "UTC")),
-        enabled=properties.get("State", "ENABLED") != "DISABLED",
-        target=Target(_target_arn(resource), properties),
-    )
-
-
-def _target_arn(resource: Resource) -> str:
-    """A function's alias where it has one; a machine's alias where the template asks for it."""
-    arn = resource.stack.named(resource.logical_id, resource.body).arn
-    alias = as_text(resource.properties.get("AutoPublishAlias", ""))
-    is_function = resource.body["Type"] == "AWS::Serverless::Function"
-    wanted = is_function or resource.properties.get("UseAliasAsEventTarget") is True
-    return f"{arn}:{alias}" if alias and wanted else arn

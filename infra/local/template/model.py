@@ -30,6 +30,7 @@ class Function:
         alias: AutoPublishAlias, "" where there is none.
         concurrency: ReservedConcurrentExecutions.
         log_format: "JSON" or "Text".
+        event_retries: EventInvokeConfig's MaximumRetryAttempts.
         settings: all resolved properties, for what is not named here.
     """
 
@@ -47,6 +48,7 @@ class Function:
     alias: str
     concurrency: int | None
     log_format: Literal["Text", "JSON"]
+    event_retries: int
     events: tuple[Event, ...]
     settings: Properties = field(repr=False)
 

@@ -56,5 +56,5 @@ def test_only_unreadable_files_are_an_error_that_names_the_first(
 def test_the_language_reference_covers_the_default_question() -> None:
     reference = language_reference()
     assert len(reference.documents) > 50
-    (topic,) = [one for one in reference.documents if one.key == "python/for.txt"]
-    assert b"else" in topic.content
+    (topic,) = [one for one in reference.documents if one.key == "python/try.txt"]
+    assert b"finally" in topic.content

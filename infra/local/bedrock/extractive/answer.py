@@ -10,8 +10,8 @@ from local.bedrock.extractive.sentences import readable
 
 REFUSAL: Final = "The passages given do not answer this question."
 
-# Between questions that the language reference answers (0.49 and more, 0.53 and more) and those
-# that it does not (0.36, 0.42 at most).
+# Of forty questions about the language reference, those that it answers have a score and a coverage
+# of 0.49 and more, those that it does not at most 0.42 and 0.42.
 _LOWEST_SCORE: Final = 0.45
 _LOWEST_COVERAGE: Final = 0.45
 

@@ -29,6 +29,7 @@ _MEANING: Final = 0.4
 _SUBJECT: Final = 0.25
 _OTHER_FORM: Final = 0.6
 _NO_ARTICLE: Final = 0.8
+_INTRODUCES: Final = 0.05
 _RANK: Final = 0.05
 _LATER: Final = 0.015
 _LATE: Final = 6
@@ -39,6 +40,10 @@ _MORE_COVERAGE: Final = 0.25
 _MORE_MEANING: Final = 0.15
 _MORE_PRICE: Final = 0.14
 _READS_ON: Final = 0.05
+# Of the best sentence's share, what the first must have for the run to begin with it.
+_LEADS_IN: Final = 0.35
+_SAME_MATTER: Final = 0.25
+_OTHER_MATTER: Final = 0.05
 _MORE_AT_MOST: Final = 0.06
 # What speaks against it.
 _LEANS_BACK: Final = 0.12
@@ -76,7 +81,7 @@ _MEASURE: Final = re.compile(
 # Words of asking that say nothing about what is asked.
 _ASKING: Final = frozenset(
     stem(word)
-    for word in ("purpose", "reason", "way", "kind", "sort", "exactly", "considered", "definition")
+    for word in words("purpose reason way kind sort exactly considered definition policy rule")
 )
 
 
@@ -119,6 +124,7 @@ class _Candidate:
     passage: Passage
     rank: float
     place: int
+    opens: bool
     sentence: Sentence
     stems: frozenset[str]
     pairs: frozenset[tuple[str, str]]
@@ -206,7 +212,7 @@ def _takes_up(asked: _Question, candidates: Sequence[_Candidate], index: int) ->
 
 def _candidates(passage: Passage, rank: float) -> Iterator[_Candidate]:
     paragraph, place = -1, 0
-    for sentence in sentences(passage.text):
+    for number, sentence in enumerate(sentences(passage.text)):
         place = place + 1 if sentence.paragraph == paragraph else 0
         paragraph = sentence.paragraph
         text = passage.text[sentence.start : sentence.end]
@@ -215,7 +221,9 @@ def _candidates(passage: Passage, rank: float) -> Iterator[_Candidate]:
             continue
         heading = f"{passage.heading} {sentence.heading} {sentence.signature}"
         marks = frozenset([*_stems(heading), *(f'"{word}"' for word in _QUOTED.findall(heading))])
-        yield _Candidate(passage, rank, place, sentence, _stems(text), _pairs(text), marks)
+        yield _Candidate(
+            passage, rank, place, number == 0, sentence, _stems(text), _pairs(text), marks
+        )
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -243,6 +251,9 @@ def _score(
     meaning = max(meanings[index] for index in window)
     more = sum(_worth(asked, candidates[index], meanings[index]) for index in window[1:])
     more = min(more, _MORE_AT_MOST)
+    shares = [asked.share(c.stems, c.heading) for c in inside]
+    if shares[0] < _LEADS_IN * max(shares) and not _VERB_FIRST.match(first.text):
+        more = min(more, 0) - _OTHER_MATTER
     score = (
         _COVERAGE * coverage
         + _MEANING * meaning
@@ -257,10 +268,13 @@ def _score(
 
 
 def _worth(asked: _Question, candidate: _Candidate, meaning: float) -> float:
-    worth = _MORE_COVERAGE * asked.share(candidate.stems) + _MORE_MEANING * meaning - _MORE_PRICE
+    share = asked.share(candidate.stems)
+    worth = _MORE_COVERAGE * share + _MORE_MEANING * meaning - _MORE_PRICE
     if _RELATIVE.search(candidate.text):
         worth -= _LEANS_BACK / 4
-    return worth + (_READS_ON if _BACKWARD.match(_opening(candidate.text)) else 0.0)
+    if _BACKWARD.match(_opening(candidate.text)):
+        return worth + _READS_ON
+    return worth if share >= _SAME_MATTER else worth - _OTHER_MATTER
 
 
 def _phrases(asked: _Question, inside: Sequence[_Candidate]) -> float:
@@ -284,6 +298,8 @@ def _form(asked: _Question, inside: Sequence[_Candidate]) -> float:
         score -= _ANNOUNCES
     if asked.asks_when and _CONDITIONAL.search(first):
         score += _CUE if _CONDITIONAL.match(_opening(first)) else _CUE / 2
+    if asked.is_about and inside[0].opens:
+        score += _INTRODUCES
     if asked.is_about and not _PREPOSITION.match(first):
         score += _SUBJECT * _is_subject(asked, inside[0])
     return score
@@ -311,4 +327,4 @@ def _is_subject(asked: _Question, candidate: _Candidate) -> float:
 def _named(asked: _Question, name: str) -> float:
     stems = _stems(name)
     about = len(stems & asked.weights.keys()) / max(len(stems), 1)
-    return asked.share(stems) * (1 + about) / 2
+    return asked.share(stems) * about

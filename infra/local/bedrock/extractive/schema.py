@@ -232,7 +232,8 @@ def _span(schema: JsonObject, name: str, text: str) -> Filled:
 def _label(name: str) -> re.Pattern[str]:
     words = r"[ _-]".join(map(re.escape, re.split(r"[_-]", name)))
     return re.compile(
-        rf"(?:^|[.;,]\s)\W*{words}[ \t]*[:=][ \t]*([^\n;]*?)(?=\.?\s*(?:$|[\n;]|\.\s))", re.I | re.M
+        rf"(?:^|[.;,]\s)[^\w\n]*{words}[ \t]*[:=][ \t]*([^\n;]*?)(?=\.?\s*(?:$|[\n;]|\.\s))",
+        re.I | re.M,
     )
 
 

@@ -24,7 +24,7 @@ _END: Final = re.compile(
 )
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|viz|resp|approx|no|nos|fig|sec|vol|pp|mr|mrs|ms|dr|prof|inc|ltd"
-    r"|jr|sr|st|al|u\.s|u\.k)|\b[A-Z])\.$"
+    r"|jr|sr|st|al|u\.s|u\.k|a\.m|p\.m)|\b[A-Z])\.$"
 )
 _FUNCTION_WORDS: Final = frozenset(
     """a an and are as at be by can for from has have if in is it its may must not of on or that the

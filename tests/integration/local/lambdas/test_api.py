@@ -28,7 +28,7 @@ def raises(event, context):
 @pytest.fixture
 async def boto(tmp_path: Path) -> AsyncIterator[LambdaClient]:
     (tmp_path / "code.py").write_text(CODE)
-    nothing = Preload(modules=(), clients=())
+    nothing = Preload(modules=(), packages=(), clients=())
     functions = [
         LambdaFunction("Echo", "code.echo", timeout=30, preload=nothing),
         LambdaFunction("Raises", "code.raises", timeout=30, preload=nothing),

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from local.invoke import InvokeRefusedError, InvokeResult
 from local.lambdas.functions import LambdaFunction, Preload
 from local.lambdas.service import Lambdas, Settings
 
-NOTHING = Preload(modules=(), clients=())
+NOTHING = Preload(modules=(), packages=(), clients=())
 CODE = """
 import os, subprocess, sys, time
 
@@ -189,6 +190,15 @@ async def test_a_killed_worker_fails_its_invocation_and_the_next_one_runs(laptop
     assert laptop.lambdas.workers("sleeps") == []
 
 
+async def test_ctrl_c_in_the_terminal_is_not_the_workers_to_handle(laptop: Laptop) -> None:
+    await laptop.lambdas.warm("echo")
+    (pid,) = laptop.lambdas.workers("echo")
+    os.kill(pid, signal.SIGINT)
+    assert (await laptop.lambdas.invoke("echo", b"1")).function_error is None
+    assert os.getsid(pid) != os.getsid(0)
+    assert laptop.lambdas.workers("echo") == [pid]
+
+
 async def test_an_idle_worker_that_is_killed_is_replaced(laptop: Laptop) -> None:
     await laptop.lambdas.warm("echo")
     (pid,) = laptop.lambdas.workers("echo")
@@ -266,6 +276,59 @@ async def test_a_timeout_or_a_stop_leaves_no_process_behind(tmp_path: Path) -> N
     await gone(worker)
 
 
+async def test_a_broken_library_fails_the_functions_that_use_it_and_no_other(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "__init__.py").write_text("")
+    (tmp_path / "library" / "bad.py").write_text("def (\n")
+    (tmp_path / "code.py").write_text(CODE)
+    (tmp_path / "uses.py").write_text("import library.bad\n")
+    preload = Preload(modules=("nowhere",), packages=("library",), clients=())
+    functions = [
+        LambdaFunction("echo", "code.echo", timeout=30, preload=preload),
+        LambdaFunction("uses", "uses.handler", timeout=30, preload=preload),
+    ]
+    lambdas = Lambdas(functions, Settings(tmp_path))
+    good, bad = [await lambdas.invoke(name, b"1") for name in ("echo", "uses")]
+    await lambdas.stop()
+    assert good.function_error is None
+    assert json.loads(bad.payload)["errorType"] == "Runtime.UserCodeSyntaxError"
+
+
+async def test_a_layers_modules_are_imported_once_beside_the_shared_ones(tmp_path: Path) -> None:
+    (tmp_path / "layer.py").write_text("import os\nprint('layer', os.getpid())\n")
+    (tmp_path / "code.py").write_text(CODE)
+    functions = [
+        LambdaFunction("plain", "code.echo", timeout=30, preload=NOTHING),
+        *[
+            LambdaFunction(name, "code.echo", timeout=30, preload=NOTHING.with_modules("layer"))
+            for name in ("one", "two")
+        ],
+    ]
+    lines: list[tuple[str, str]] = []
+    lambdas = Lambdas(
+        functions, Settings(tmp_path), log=lambda name, line: lines.append((name, line))
+    )
+    await lambdas.start()
+    results = [await lambdas.invoke(name, b"1") for name in ("plain", "one", "two")]
+    pids = [pid for name in ("plain", "one", "two") for pid in lambdas.workers(name)]
+    await lambdas.stop()
+    assert [result.function_error for result in results] == [None, None, None]
+    assert len(lambdas.zygotes) == 0
+    assert len([line for name, line in lines if name == "zygote" and "layer" in line]) == 1
+    for pid in pids:
+        await gone(pid)
+
+
+async def test_an_invocation_takes_the_worker_that_warming_starts(laptop: Laptop) -> None:
+    warming = asyncio.create_task(laptop.lambdas.warm("echo"))
+    await asyncio.sleep(0)
+    await laptop.lambdas.invoke("echo", b"1")
+    await warming
+    assert len(laptop.lambdas.workers("echo")) == 1
+
+
 STACK = """
 import asyncio, sys
 from pathlib import Path
@@ -273,7 +336,7 @@ from local.lambdas.functions import LambdaFunction, Preload
 from local.lambdas.service import Lambdas, Settings
 
 async def main():
-    function = LambdaFunction("sleeps", "code.sleeps", timeout=60, preload=Preload((), ()))
+    function = LambdaFunction("sleeps", "code.sleeps", timeout=60, preload=Preload((), (), ()))
     lambdas = Lambdas([function], Settings(Path(sys.argv[1])))
     await lambdas.start()
     asyncio.create_task(lambdas.invoke("sleeps", b"{}"))

@@ -81,10 +81,12 @@ async def test_a_tool_call_and_its_usage_come_back_as_converse_gives_them() -> N
     assert answer["usage"] == {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
 
 
-async def test_broken_arguments_reach_the_caller_as_the_model_wrote_them() -> None:
-    server, _ = replying(lambda _: choice(call('{"answered": tru')))
+@pytest.mark.parametrize("arguments", ['{"answered": tru', "[1, 2]"])
+async def test_broken_arguments_stay_text_under_their_own_stop_reason(arguments: str) -> None:
+    server, _ = replying(lambda _: choice(call(arguments), "tool_calls"))
     answer = await server.converse(MODEL, ASK)
-    assert answer["output"]["message"]["content"][0]["toolUse"]["input"] == '{"answered": tru'
+    assert answer["output"]["message"]["content"] == [{"text": arguments}]
+    assert answer["stopReason"] == "malformed_tool_use"
     assert answer["usage"]["totalTokens"] > 0
 
 

@@ -55,6 +55,7 @@ Resources:
       Handler: steps.call_model.handler.handler
       Timeout: 150
       ReservedConcurrentExecutions: 4
+      EventInvokeConfig: {MaximumRetryAttempts: 1}
       Layers: [!Ref BedrockLayer]
       Policies: [!Ref Ledger]
       Environment:
@@ -73,6 +74,7 @@ def test_a_function_has_what_globals_and_its_own_properties_give(write: Write) -
     }
     assert [layer.split(":")[-2] for layer in function.layers] == ["RuntimeLayer", "BedrockLayer"]
     assert (function.alias, function.concurrency, function.log_format) == ("live", 4, "JSON")
+    assert function.event_retries == 1
     assert function.code.name == "functions"
 
 
@@ -86,6 +88,20 @@ def test_a_table_is_ready_to_be_created(write: Write) -> None:
         "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     }
     assert table.ttl_attribute == "expires"
+
+
+def test_sams_simple_table_has_one_key(write: Write) -> None:
+    template = write(
+        """
+        Resources:
+          Seen:
+            Type: AWS::Serverless::SimpleTable
+            Properties: {PrimaryKey: {Name: event, Type: Number}}
+        """
+    )
+    create = Template.load(template).tables["Seen"].create
+    assert create["AttributeDefinitions"] == [{"AttributeName": "event", "AttributeType": "N"}]
+    assert create["KeySchema"] == [{"AttributeName": "event", "KeyType": "HASH"}]
 
 
 MACHINES = """

@@ -32,7 +32,7 @@ class Api:
         store = VectorStore(now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
         self._transport = httpx.ASGITransport(vectors_app(store))
 
-    async def __call__(self, operation: str, **body: Any) -> httpx.Response:  # noqa: ANN401
+    async def __call__(self, operation: str, **body: Any) -> httpx.Response:
         return await self.send(operation, json.dumps(body))
 
     async def send(self, operation: str, content: str) -> httpx.Response:

@@ -90,6 +90,57 @@ def test_a_question_that_the_passages_do_not_answer_is_refused(
     assert (quoted.answered, quoted.text, quoted.citations) == (False, REFUSAL, ())
 
 
+REFUNDS = """## Refunds
+
+Customers may return any item within 30 days of delivery for a full refund. After 30 days,
+we offer store credit only.
+
+- Opened software cannot be returned.
+- Gift cards are never refunded.
+
+| Item   | Fee |
+|--------|-----|
+| Laptop | 15% |
+"""
+SHIPPING = """## Shipping
+
+Orders placed before 2 p.m. ship the same day. Express delivery costs $12.50 and takes one day.
+
+Dr. Smith approves shipments over $10,000. International orders are handled by the Rotterdam
+office, which is open from 9 a.m. to 5 p.m. CET.
+"""
+HANDBOOK = [
+    Passage("h#1", "Handbook, Refunds", REFUNDS),
+    Passage("h#2", "Handbook, Shipping", SHIPPING),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "What is the refund policy?",
+            "Customers may return any item within 30 days of delivery for a full refund.",
+        ),
+        ("Can I return opened software?", "Opened software cannot be returned."),
+        (
+            "How much does express delivery cost?",
+            "Express delivery costs $12.50 and takes one day.",
+        ),
+        ("Who approves large shipments?", "Dr. Smith approves shipments over $10,000."),
+        (
+            "When is the Rotterdam office open?",
+            "International orders are handled by the Rotterdam office, which is open from 9 a.m. "
+            "to 5 p.m. CET.",
+        ),
+        ("What is the parental leave policy?", REFUSAL),
+        ("Who is the CEO?", REFUSAL),
+    ],
+)
+def test_markdown_of_a_company_is_answered_as_well(question: str, text: str) -> None:
+    assert answer(question, HANDBOOK).text == text
+
+
 def test_without_passages_or_prose_the_question_is_refused() -> None:
     assert not answer("What is a loop?", []).answered
     assert not answer("What is a loop?", [Passage("a", "Code", ">>> loop(3)\n0")]).answered
