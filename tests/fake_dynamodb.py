@@ -66,7 +66,7 @@ class FakeDynamoDB:
     def transact_write_items(
         self,
         *,
-        TransactItems: Sequence[Mapping[str, Any]],
+        TransactItems: Sequence[Mapping[str, Any]],  # noqa: N803
         **_: Any,
     ) -> dict[str, Any]:
         self._enter("transact_write_items")
@@ -156,7 +156,7 @@ class FakeDynamoDB:
 
 
 def client_error(code: str, operation: str, **more: Any) -> ClientError:
-    return ClientError(cast(Any, {"Error": {"Code": code, "Message": code}, **more}), operation)
+    return ClientError(cast("Any", {"Error": {"Code": code, "Message": code}, **more}), operation)
 
 
 def _key(item: Mapping[str, Any]) -> Key:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from local.asgi import ASGIApp, Receive, Scope, Send, header, read_body, respond
 from local.constants import ACCOUNT, REGION
@@ -91,6 +92,36 @@ class Moto:
         if call.service == "events" and call.headers.get("x-amz-target", "").endswith(".PutEvents"):
             self._tell(call, answer)
         return answer
+
+    def ask(self, service: str, target: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Call an operation of a service that speaks AWS JSON, without a connection.
+
+        Args:
+            service: such as "dynamodb".
+            target: such as "DynamoDB_20120810.CreateTable".
+            content: the request.
+
+        Raises:
+            ValueError: the service refused; its answer is the message.
+        """
+        headers = {"x-amz-target": target, "content-type": "application/x-amz-json-1.0"}
+        call = Call(service, "POST", "/", "", headers, json.dumps(content).encode())
+        status, _, answer = self.answer(call)
+        if status != HTTPStatus.OK:
+            raise ValueError(f"{target}: {answer.decode()}")
+        told: dict[str, Any] = json.loads(answer or b"{}")
+        return told
+
+    def put_object(self, bucket: str, key: str, content: bytes) -> None:
+        """Put an object, or with an empty key make the bucket, without a connection.
+
+        Raises:
+            ValueError: the service refused; its answer is the message.
+        """
+        path = f"/{bucket}/{quote(key)}" if key else f"/{bucket}"
+        status, _, answer = self.answer(Call("s3", "PUT", path, "", {}, content))
+        if status != HTTPStatus.OK:
+            raise ValueError(f"s3 {path}: {answer.decode()}")
 
     def load(self, *services: str) -> None:
         """Import what services need, ahead of their first request; safe to run in a thread."""

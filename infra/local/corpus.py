@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 50 * 1024 * 1024
-QUESTION: Final = "What happens when an exception occurs in a try block with a finally clause?"
+QUESTION: Final = (
+    "What happens when an exception is raised in a try block that has a finally clause?"
+)
 """Answered by the language reference."""
 
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +21,6 @@ from local.stepfunctions.events import Event
 from local.timeline import ENDED
 
 TENANT: Final = "default"
-UPLOADS: Final = 4
 DEEPEST: Final = 5
 
 Watch = Callable[[str, Event], None]
@@ -60,9 +58,9 @@ class Finished:
 
 @dataclass(frozen=True)
 class Job:
-    """Starts workflows on a running stack, as any client of AWS would.
+    """Starts workflows on a running stack.
 
-    Clients block and the stack answers on this very loop, so every call of one is in a thread.
+    boto3 blocks and the stack answers on this very loop, so each call of a client is in a thread.
     """
 
     stack: Stack
@@ -73,7 +71,9 @@ class Job:
         Raises:
             RunFailedError: the run failed.
         """
-        await asyncio.to_thread(self._upload, corpus)
+        for document in corpus.documents:
+            key = f"{TENANT}/{document.key}"
+            self.stack.moto.put_object(self.stack.settings.documents_bucket, key, document.content)
         finished = await self.run("ingest-documents", {"tenant": TENANT}, watch)
         return await asyncio.to_thread(self._reports, finished)
 
@@ -110,11 +110,8 @@ class Job:
                 ended.set()
 
         with self.stack.watching(see):
-            await asyncio.to_thread(
-                self._sfn.start_execution,
-                stateMachineArn=self.stack.machines[workflow],
-                name=name,
-                input=json.dumps(start),
+            self.stack.engine.start_execution(
+                self.stack.machines[workflow], json.dumps(start), name
             )
             await ended.wait()
         await self.stack.settled()
@@ -131,7 +128,7 @@ class Job:
         return self._artifacts.get(TENANT, Reference.read(reference))
 
     def _finished(self, workflow: str, name: str, execution: str) -> Finished:
-        described = self._sfn.describe_execution(executionArn=execution)
+        described = self.stack.engine.describe_execution(execution)
         view = self._ledger.view(f"{workflow}:{name}")
         record = self._write_record(name, execution, view)
         if described["status"] != "SUCCEEDED" or view is None:
@@ -151,10 +148,8 @@ class Job:
         return record
 
     def _execution(self, arn: str) -> dict[str, Any]:
-        described = dict(self._sfn.describe_execution(executionArn=arn))
-        described.pop("ResponseMetadata")
-        pages = self._sfn.get_paginator("get_execution_history").paginate(executionArn=arn)
-        events = [event for page in pages for event in page["events"]]
+        events = self.stack.engine.get_execution_history(arn)
+        described = self.stack.engine.describe_execution(arn)
         return {"describe": described, "history": {"events": events}}
 
     def _family(self, execution: str) -> list[str]:
@@ -163,22 +158,6 @@ class Job:
         for arn in family:
             family.extend(self.stack.children(arn))
         return family
-
-    def _upload(self, corpus: Corpus) -> None:
-        s3, bucket = self.stack.client("s3"), self.stack.settings.documents_bucket
-        with ThreadPoolExecutor(UPLOADS) as pool:
-            list(
-                pool.map(
-                    lambda document: s3.put_object(
-                        Bucket=bucket, Key=f"{TENANT}/{document.key}", Body=document.content
-                    ),
-                    corpus.documents,
-                )
-            )
-
-    @property
-    def _sfn(self) -> Any:
-        return self.stack.client("stepfunctions")
 
     @property
     def _artifacts(self) -> S3Artifacts:

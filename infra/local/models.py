@@ -1,7 +1,8 @@
 """Which models the laptop's Bedrock serves: the built-in ones, and a server of the user's own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -57,7 +58,7 @@ def parameters(server: ModelServer | None) -> dict[str, str]:
     }
 
 
-async def served_models(server: ModelServer | None) -> Models:
+async def served_models(server: ModelServer | None, now: Callable[[], datetime]) -> Models:
     """The models behind the local Bedrock endpoint.
 
     Raises:
@@ -66,4 +67,4 @@ async def served_models(server: ModelServer | None) -> Models:
     bridge = OpenAiServer(server.url, chat={server.id: server.model}) if server else None
     if bridge:
         await bridge.check()
-    return local_models(now=lambda: datetime.now(UTC), server=bridge)  # noqa: TID251  # real time
+    return local_models(now=now, server=bridge)

@@ -1,42 +1,47 @@
 """Makes what the template declares: tables, buckets, indexes, buses, functions, machines."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-from local.lambdas.functions import LambdaFunction
+from local.aws import Moto
+from local.lambdas.functions import LambdaFunction, Preload
 from local.stepfunctions.engine import Engine
-from local.template.model import Function
+from local.template.model import Function, VectorIndex
 from local.template.template import Template
+from local.vectors.store import VectorStore
 
-Client = Callable[[str], Any]
+DYNAMODB: Final = "DynamoDB_20120810"
+SLOW_LAYERS: Final = {"BedrockLayer": "langchain_aws"}
 
 
-def make_stores(template: Template, client: Client) -> None:
-    """Create tables, buckets, vector indexes and event buses through the services' own APIs."""
+def make_stores(template: Template, moto: Moto, vectors: VectorStore) -> None:
+    """Create tables, buckets, vector indexes and event buses."""
     for table in template.tables.values():
-        client("dynamodb").create_table(**table.create)
+        moto.ask("dynamodb", f"{DYNAMODB}.CreateTable", table.create)
         if table.ttl_attribute:
-            client("dynamodb").update_time_to_live(
-                TableName=table.name,
-                TimeToLiveSpecification={"Enabled": True, "AttributeName": table.ttl_attribute},
-            )
+            ttl = {"Enabled": True, "AttributeName": table.ttl_attribute}
+            setting = {"TableName": table.name, "TimeToLiveSpecification": ttl}
+            moto.ask("dynamodb", f"{DYNAMODB}.UpdateTimeToLive", setting)
     for bucket in template.buckets.values():
-        client("s3").create_bucket(Bucket=bucket.name)
-    for vectors in template.vector_buckets.values():
-        client("s3vectors").create_vector_bucket(vectorBucketName=vectors.name)
-    for index in template.vector_indexes.values():
-        client("s3vectors").create_index(**index.create)
-        _search_words(client("s3vectors"), index.bucket, index.name)
+        moto.put_object(bucket.name, "", b"")
     for bus in template.buses.values():
-        client("events").create_event_bus(Name=bus.name)
+        moto.ask("events", "AWSEvents.CreateEventBus", {"Name": bus.name})
+    for vector_bucket in template.vector_buckets.values():
+        vectors.create_bucket(vector_bucket.name)
+    for index in template.vector_indexes.values():
+        _make_index(index, vectors)
 
 
-def _search_words(s3vectors: Any, bucket: str, index: str) -> None:
-    """Make the chunks' text searchable; CloudFormation has no property for it yet."""
-    where = {"vectorBucketName": bucket, "indexName": index}
-    s3vectors.update_index_mode(**where, indexMode="ENHANCED")
-    s3vectors.update_metadata_configuration(
-        **where, add={"textSearchConfigurations": [{"metadataKey": "text"}]}
+def _make_index(index: VectorIndex, vectors: VectorStore) -> None:
+    """An index whose chunks can be searched by words: CloudFormation has no property for it."""
+    configured = index.create.get("metadataConfiguration", {})
+    vectors.create_index(
+        vectors.bucket(index.bucket),
+        index.name,
+        index.create["dimension"],
+        index.create["distanceMetric"],
+        not_filterable=frozenset(configured.get("nonFilterableMetadataKeys", ())),
+        searchable=(("text", None),),
     )
 
 
@@ -65,5 +70,17 @@ def _function(function: Function) -> LambdaFunction:
         memory=function.memory,
         environment=function.environment,
         concurrency=function.concurrency or 1000,
+        preload=_preload(function),
         layers=function.layers,
     )
+
+
+def _preload(function: Function) -> Preload:
+    """What a function's layers hold that takes long to import, ahead of its first invocation."""
+    usual = Preload()
+    held = [
+        module
+        for layer, module in SLOW_LAYERS.items()
+        if any(layer in arn for arn in function.layers)
+    ]
+    return Preload(modules=(*usual.modules, *held), clients=usual.clients)

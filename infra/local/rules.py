@@ -68,4 +68,4 @@ def _matches(rule: Rule, event: Mapping[str, Any]) -> bool:
     from moto.events.models import EventPattern
 
     pattern = EventPattern.load(json.dumps(rule.pattern))
-    return bool(pattern.matches_event(cast(Any, event)))
+    return bool(pattern.matches_event(cast("Any", event)))

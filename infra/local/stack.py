@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -12,9 +13,11 @@ from typing import Any, Final, TextIO
 
 from autoops.adapters.clock import SystemClock
 from autoops.config import Settings
+from local.asgi import ASGIApp
 from local.aws import Moto, moto_services
 from local.bedrock.app import bedrock_app
 from local.bedrock.models import Models
+from local.constants import REGION
 from local.gateway import bind, gateway, serving, url_of
 from local.lambdas.api import lambda_app
 from local.lambdas.functions import ISOLATION
@@ -34,7 +37,8 @@ from local.vectors.store import VectorStore
 ROOT: Final = Path(__file__).parents[2]
 STACK_NAME: Final = "autoops"
 FIRST: Final = ("OpenRunFunction", "ListDocumentsFunction", "CallModelFunction")
-"""Functions whose workers start with the stack: the first needed, the slowest to import."""
+"""Functions whose workers start with the stack, at the version that the machines hold: the first
+needed, the slowest to import."""
 
 Watch = Callable[[str, Event], None]
 
@@ -59,8 +63,9 @@ class Stack:
     lambdas: Lambdas
     rules: Rules
     models: Models
+    moto: Moto
     state_folder: Path
-    clock: SystemClock = field(default_factory=SystemClock)
+    clock: SystemClock
     _clients: dict[str, Any] = field(default_factory=dict)
     _watchers: list[Watch] = field(default_factory=list)
     _children: dict[str, list[str]] = field(default_factory=dict)
@@ -134,32 +139,19 @@ async def running_stack(
     folder = state_folder or root / ".autoops"
     async with AsyncExitStack() as cleanup:
         cleanup.callback(bound.close)
+        url = url_of(bound)
         chosen = {**parameters(server), **(overrides or {})}
         template = Template.load(root / "template.yaml", chosen, stack_name=STACK_NAME)
-        log = cleanup.enter_context(_function_log(folder))
-        lambdas = Lambdas(
-            functions_of(template),
-            LambdaSettings(root / "functions", url_of(bound), _inherited()),
-            log=lambda name, line: print(f"{name}\t{line}", file=log),
-        )
+        lambdas = _lambdas(template, url, root, cleanup.enter_context(_function_log(folder)))
         await lambdas.start()
         cleanup.push_async_callback(lambdas.stop)
-        models = await served_models(server)
-        engine = Engine(Integrations(lambdas, lambda service: client_for(url_of(bound), service)))
-        cleanup.push_async_callback(engine.close)
-        moto = Moto()
+        clock, moto = SystemClock(), Moto()
         moto.reset()
-        clock = SystemClock()
-        app = gateway(
-            {
-                **moto_services(moto),
-                "states": stepfunctions_app(engine),
-                "lambda": lambda_app(lambdas),
-                "bedrock": bedrock_app(models),
-                "s3vectors": vectors_app(VectorStore(now=clock.now)),
-            }
-        )
-        url = await cleanup.enter_async_context(serving(app, bound))
+        vectors = VectorStore(now=clock.now)
+        make_stores(template, moto, vectors)
+        models = await served_models(server, clock.now)
+        engine = Engine(Integrations(lambdas, lambda service: client_for(url, service)))
+        cleanup.push_async_callback(engine.close)
         stack = Stack(
             url=url,
             template=template,
@@ -169,14 +161,37 @@ async def running_stack(
             lambdas=lambdas,
             rules=Rules(template.rules.values(), lambdas),
             models=models,
+            moto=moto,
             state_folder=folder,
+            clock=clock,
         )
         engine.subscribe(stack.see)
         engine.on_status_change(stack.rules.status_changed)
-        await asyncio.to_thread(make_stores, template, stack.client)
-        warming = [asyncio.ensure_future(lambdas.warm(name)) for name in FIRST]
+        await cleanup.enter_async_context(serving(_app(stack, vectors), bound))
+        warming = [asyncio.ensure_future(lambdas.warm(f"{name}:1")) for name in FIRST]
         cleanup.callback(lambda: [task.cancel() for task in warming])
         yield stack
+
+
+def _lambdas(template: Template, url: str, root: Path, log: TextIO) -> Lambdas:
+    return Lambdas(
+        functions_of(template),
+        LambdaSettings(root / "functions", url, _inherited()),
+        log=lambda name, line: print(f"{name}\t{line}", file=log),
+    )
+
+
+def _app(stack: Stack, vectors: VectorStore) -> ASGIApp:
+    bedrock = bedrock_app(stack.models)
+    services = {
+        **moto_services(stack.moto),
+        "states": stepfunctions_app(stack.engine),
+        "lambda": lambda_app(stack.lambdas),
+        "bedrock": bedrock,
+        "s3vectors": vectors_app(vectors),
+    }
+    # Unsigned requests are for the scripts of the local models only.
+    return gateway(services, unsigned=bedrock)
 
 
 @contextlib.contextmanager
@@ -195,13 +210,19 @@ def _inherited() -> dict[str, str]:
 
 def client_for(url: str, service: str) -> Any:
     """A boto3 client that talks to the stack, whatever account this machine is set up for."""
-    import boto3
     from botocore.config import Config
 
-    session = boto3.session.Session(
+    session = _session()
+    config = Config(retries={"total_max_attempts": 1}, max_pool_connections=16)
+    return session.client(service, endpoint_url=url, config=config)
+
+
+@functools.cache
+def _session() -> Any:
+    import boto3
+
+    return boto3.session.Session(
         aws_access_key_id=ISOLATION["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=ISOLATION["AWS_SECRET_ACCESS_KEY"],
-        region_name="us-east-1",
+        region_name=REGION,
     )
-    config = Config(retries={"total_max_attempts": 1}, max_pool_connections=16)
-    return session.client(service, endpoint_url=url, config=config)  # type: ignore[call-overload]

@@ -39,7 +39,7 @@ class Timeline:
 
     Attributes:
         console: where to.
-        root: ARN of the execution; its children's states are set in.
+        root: ARN of the first execution seen; its children's states are set in.
     """
 
     console: Console
@@ -50,7 +50,7 @@ class Timeline:
     def see(self, execution: str, event: Event) -> None:
         """Print what an event of an execution means to someone who watches."""
         if self._started is None:
-            self._started = event.timestamp
+            self._started, self.root = event.timestamp, execution
         if event.type.endswith("StateEntered"):
             self._entered(execution, event)
         elif event.type.endswith("StateExited"):

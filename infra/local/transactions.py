@@ -68,6 +68,9 @@ def _json_of(key: DynamoType | None) -> object:
 class FrontHandler(DynamoHandler):
     """moto's handler with transactions that copy only what they touch."""
 
+    # The parameters come from the JSON; moto would also try to read it as a query string.
+    use_raw_body = True
+
     @property
     def dynamodb_backend(self) -> DynamoDBBackend:
         """Moto's backend, its transact_write_items replaced."""

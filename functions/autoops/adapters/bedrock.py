@@ -83,7 +83,9 @@ class BedrockChat:
             # langchain-aws stumbles over replies without usage and over tool input that is no
             # object; both were paid for, and both are judged from the reply as it came.
             if kept.reply is None:
-                raise ModelMisconfigured(f"bedrock: {type(error).__name__} before the call") from error
+                raise ModelMisconfigured(
+                    f"bedrock: {type(error).__name__} before the call"
+                ) from error
         return _reply(kept.reply)
 
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":

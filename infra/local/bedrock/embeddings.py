@@ -127,4 +127,6 @@ def _embed(texts: list[str], *, normalize: bool) -> tuple[list[list[float]], lis
     empty = np.flatnonzero(~rows.any(axis=1) | ~np.isfinite(rows).all(axis=1))
     if len(empty):
         raise invalid(f"texts.{empty[0]}: the text has no vector.")
-    return rows.tolist(), [tokens.count_text(text) for text in texts]
+    # Six decimals are what the weights carry, and half the text to read and write.
+    short = np.round(rows.astype(np.float64), 6).tolist()
+    return short, [tokens.count_text(text) for text in texts]

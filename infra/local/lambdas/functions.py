@@ -1,7 +1,7 @@
 """What a Lambda function is to the laptop, and the environment its process sees."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
@@ -23,6 +23,7 @@ class Preload:
             modules do nothing when imported.
         clients: boto3 clients made once on boto3's default session, so that a function's own
             `boto3.client(...)` finds their service models parsed.
+        base: what was imported before, by a process that others share.
     """
 
     modules: tuple[str, ...] = (
@@ -34,10 +35,11 @@ class Preload:
     )
     packages: tuple[str, ...] = ("autoops",)
     clients: tuple[str, ...] = ("dynamodb", "s3")
+    base: "Preload | None" = None
 
     def with_modules(self, *modules: str) -> "Preload":
-        """As this one, with more modules, such as what a layer brings."""
-        return replace(self, modules=(*self.modules, *modules))
+        """This one and more modules, such as what a layer brings, in a process forked from it."""
+        return Preload(modules=modules, packages=(), clients=(), base=self)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -27,29 +26,17 @@ class ZygoteGoneError(Exception):
 
 
 class Zygote:
-    """One process with its imports done, from which workers are forked.
+    """The stack's end of one process with its imports done, from which workers are forked.
 
     Args:
-        preload: what it imports.
-        task_root: folder with the functions' code.
-        inherited: variables for Python itself, such as LD_LIBRARY_PATH; workers do not get them.
-        log: receives what the zygote itself prints.
+        channel: the socket to the process.
     """
 
-    def __init__(
-        self,
-        preload: Preload,
-        task_root: Path,
-        inherited: Mapping[str, str],
-        log: Callable[[str], None],
-    ) -> None:
+    def __init__(self, channel: socket.socket) -> None:
         self._pids: deque[asyncio.Future[int]] = deque()
         self._exits: dict[int, Callable[[int], None]] = {}
         self._text = b""
-        self._log = LogPipe(log)
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = self._start(theirs, preload, task_root, inherited)
+        self._channel = channel
         self._channel.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._channel.fileno(), self._receive)
@@ -59,36 +46,17 @@ class Zygote:
         """Whether workers can be had from it."""
         return self._channel.fileno() >= 0
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
+    def derive(self, preload: Preload) -> "Zygote":
+        """A zygote forked from this one that imports more.
 
-    def _start(
-        self, theirs: socket.socket, preload: Preload, root: Path, inherited: Mapping[str, str]
-    ) -> "subprocess.Popen[bytes]":
-        arguments = [str(theirs.fileno()), str(root), json.dumps(asdict(preload))]
-        environment = {
-            **inherited,
-            **ISOLATION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_EXECUTION_ENV": EXECUTION_ENVIRONMENT,
-            # awslambdaric polls on a new thread for each invocation: 5 ms with glibc's arenas, 1 ms
-            # without them.
-            "MALLOC_ARENA_MAX": "1",
-            "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
-            "TZ": ":UTC",
-        }
-        with self._log.writer() as log:
-            return subprocess.Popen(  # noqa: S603 - our own program under our own interpreter
-                [sys.executable, "-P", str(PROGRAM), *arguments],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,  # Ctrl-C in the terminal is the stack's to handle
-            )
+        Raises:
+            ZygoteGoneError: this one ended.
+        """
+        ours, theirs = socket.socketpair()
+        derived = Zygote(ours)
+        with theirs:
+            self._order({"preload": imports_of(preload)}, theirs.fileno())
+        return derived
 
     async def fork(
         self, environment: Mapping[str, str], log: int, on_exit: Callable[[int], None]
@@ -103,12 +71,17 @@ class Zygote:
         Raises:
             ZygoteGoneError: the zygote ended first.
         """
+        pid = await self._order({"environment": dict(environment)}, log)
+        self._exits[pid] = on_exit
+        return pid
+
+    def _order(self, order: Mapping[str, object], descriptor: int) -> "asyncio.Future[int]":
         if not self.alive:
             raise ZygoteGoneError
-        message = json.dumps({"environment": dict(environment)}).encode() + b"\n"
+        message = json.dumps(order).encode() + b"\n"
         self._channel.setblocking(True)  # a few KB to a process that reads: it does not wait
         try:
-            ancillary = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log]))
+            ancillary = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))
             sent = self._channel.sendmsg([message], [ancillary])
             self._channel.sendall(message[sent:])
         except OSError as problem:
@@ -116,10 +89,9 @@ class Zygote:
         finally:
             self._channel.setblocking(False)
         waiting: asyncio.Future[int] = self._loop.create_future()
+        waiting.add_done_callback(_looked_at)
         self._pids.append(waiting)
-        pid = await waiting
-        self._exits[pid] = on_exit
-        return pid
+        return waiting
 
     def _receive(self) -> None:
         try:
@@ -129,7 +101,7 @@ class Zygote:
         except OSError:
             data = b""
         if not data:
-            self._gone()
+            self.close()
             return
         *lines, self._text = (self._text + data).split(b"\n")
         for line in lines:
@@ -154,8 +126,8 @@ class Zygote:
         if on_exit is not None:
             on_exit(code)
 
-    def _gone(self) -> None:
-        """The zygote ended, and its workers with it."""
+    def close(self) -> None:
+        """Let the zygote end, and kill its workers."""
         if not self.alive:
             return
         self._loop.remove_reader(self._channel.fileno())
@@ -168,12 +140,82 @@ class Zygote:
             kill(pid)
             self._loop.call_soon(self._ended, pid, -signal.SIGKILL)
 
+
+class RootZygote(Zygote):
+    """A zygote started as a program; others may derive from it.
+
+    Args:
+        preload: what it imports.
+        task_root: folder with the functions' code.
+        inherited: variables for Python itself, such as LD_LIBRARY_PATH; workers do not get them.
+        log: receives what this zygote and those derived from it print themselves.
+    """
+
+    def __init__(
+        self,
+        preload: Preload,
+        task_root: Path,
+        inherited: Mapping[str, str],
+        log: Callable[[str], None],
+    ) -> None:
+        self._log = LogPipe(log)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            arguments = [str(theirs.fileno()), str(task_root), json.dumps(imports_of(preload))]
+            self._process = self._start(theirs.fileno(), arguments, inherited)
+        super().__init__(ours)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     async def stop(self) -> None:
-        """End the zygote and every worker; returns when they are gone."""
-        self._gone()
+        """End it and every worker; returns when they are gone."""
+        self.close()
         self._process.kill()  # it may be in the middle of its imports; nothing in it needs saving
         await asyncio.to_thread(self._process.wait)
+        self._log.drain()
         self._log.close()
+
+    def _start(
+        self, channel: int, arguments: list[str], inherited: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
+        environment = {
+            **inherited,
+            **ISOLATION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EXECUTION_ENV": EXECUTION_ENVIRONMENT,
+            # awslambdaric polls on a new thread for each invocation: 5 ms with glibc's arenas, 1 ms
+            # without them.
+            "MALLOC_ARENA_MAX": "1",
+            "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
+            "TZ": ":UTC",
+        }
+        with self._log.writer() as log:
+            return subprocess.Popen(  # noqa: S603 - our own program under our own interpreter
+                [sys.executable, "-P", str(PROGRAM), *arguments],
+                pass_fds=(channel,),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,  # Ctrl-C in the terminal is the stack's to handle
+            )
+
+
+def imports_of(preload: Preload) -> dict[str, tuple[str, ...]]:
+    """What the zygote's own `preload` function takes."""
+    return {
+        "modules": preload.modules,
+        "packages": preload.packages,
+        "clients": preload.clients,
+    }
+
+
+def _looked_at(waiting: "asyncio.Future[int]") -> None:
+    if not waiting.cancelled():
+        waiting.exception()  # whoever derives a zygote hears of its end through the channel
 
 
 def kill(pid: int) -> None:

@@ -45,8 +45,16 @@ class Pool:
             taken.set_result(self._idle.pop())
             return taken
         self._waiting.append(taken)
-        self._grow()
+        if len(self._starting) < len(self._waiting):
+            self._grow()
         return taken
+
+    async def warm(self) -> None:
+        """Have a worker; an invocation that comes meanwhile takes it and starts no other."""
+        if not self._workers and not self._starting:
+            self._grow()
+        if self._starting:
+            await asyncio.wait(set(self._starting))
 
     def give_back(self, worker: Worker) -> None:
         """The worker is free again; one that died is forgotten."""

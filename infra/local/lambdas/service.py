@@ -22,7 +22,7 @@ from local.lambdas.functions import (
     qualified,
     worker_environment,
 )
-from local.lambdas.launcher import Zygote, ZygoteGoneError
+from local.lambdas.launcher import RootZygote, Zygote, ZygoteGoneError
 from local.lambdas.pool import Pool
 from local.lambdas.runtime_api import Invocation
 from local.lambdas.worker import Worker
@@ -77,7 +77,7 @@ class Lambdas:
         self._log = log
         self._on_event_failure = on_event_failure
         self._zygotes: dict[Preload, Zygote] = {}
-        self._started: list[Zygote] = []
+        self._roots: list[RootZygote] = []
         self._pools: dict[Qualified, Pool] = {}
         self._running: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -96,7 +96,9 @@ class Lambdas:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(zygote.stop() for zygote in self._started))
+        for zygote in self._zygotes.values():
+            zygote.close()
+        await asyncio.gather(*(root.stop() for root in self._roots))
 
     async def invoke(
         self, function_arn: str, payload: bytes, *, asynchronous: bool = False
@@ -132,14 +134,7 @@ class Lambdas:
 
     async def warm(self, function_arn: str) -> None:
         """Have one worker ready; one that does not come up is reported by the next invocation."""
-        target = self.resolve(function_arn)
-        pool = self._pool(target)
-        if pool.pids:
-            return
-        try:
-            pool.give_back(await pool.take())
-        except (InitFailedError, TimeoutError, InvokeRefusedError, ZygoteGoneError):
-            return
+        await self._pool(self.resolve(function_arn)).warm()
 
     def workers(self, name: str) -> list[int]:
         """Process ids of a function's workers, of all versions."""
@@ -149,8 +144,8 @@ class Lambdas:
 
     @property
     def zygotes(self) -> list[int]:
-        """Process ids of what workers are forked from."""
-        return [zygote.pid for zygote in self._zygotes.values() if zygote.alive]
+        """Process ids of what workers are forked from, without what derives from these."""
+        return [root.pid for root in self._roots if root.alive]
 
     def resolve(self, reference: str) -> Qualified:
         """The function and version behind an ARN, name, version or alias.
@@ -229,15 +224,23 @@ class Lambdas:
     def _zygote(self, preload: Preload) -> Zygote:
         zygote = self._zygotes.get(preload)
         if zygote is None or not zygote.alive:
-            zygote = Zygote(
-                preload,
-                self._settings.task_root,
-                self._settings.inherited or {},
-                lambda line: self._log("zygote", line),
-            )
+            derives = preload.base is not None
+            zygote = self._derived(preload) if derives else self._root(preload)
             self._zygotes[preload] = zygote
-            self._started.append(zygote)
         return zygote
+
+    def _derived(self, preload: Preload) -> Zygote:
+        return self._zygote(preload.base or Preload()).derive(preload)
+
+    def _root(self, preload: Preload) -> Zygote:
+        root = RootZygote(
+            preload,
+            self._settings.task_root,
+            self._settings.inherited or {},
+            lambda line: self._log("zygote", line),
+        )
+        self._roots.append(root)
+        return root
 
     def _accept_event(self, function_arn: str, payload: bytes) -> InvokeResult:
         target = self.resolve(function_arn)

@@ -4,9 +4,10 @@ Run by path, so that the functions see none of the laptop's own packages:
 `python -P zygote.py <channel fd> <task root> <preload as JSON>`. It stays single-threaded.
 
 The channel carries one JSON object a line. The stack sends {"environment": {...}} with the worker's
-log pipe attached; the answers are {"pid": n} in the same order and, whenever a worker ends,
+log pipe attached, or {"preload": {...}} with the channel of another zygote, to be forked from this
+one with more imported. The answers are {"pid": n} in the same order and, whenever a child ends,
 {"pid": n, "exit": code}, where a negative code is the signal. When the channel closes, the stack is
-gone: every worker is killed and the process ends.
+gone: every child is killed and the process ends.
 """
 
 # ruff: noqa: TID251 - this process becomes the functions: their environment is its own to set
@@ -84,19 +85,20 @@ class PythonRuntimeClient:
 
 
 def preload(modules: list[str], packages: list[str], clients: list[str]) -> None:
-    """Import what the workers share. What is missing here, a function names when it imports it."""
+    """Import what the workers share. What fails here, a function names when it imports it."""
     for name in [*RUNTIME_MODULES, *modules, *packages]:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
     for name in packages:
         for module in pkgutil.walk_packages(
             getattr(sys.modules.get(name), "__path__", []), f"{name}."
         ):
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(Exception):
                 importlib.import_module(module.name)
     if clients and "boto3" in sys.modules:
         for name in clients:
             sys.modules["boto3"].client(name)
+    sys.stdout.flush()  # what a module printed is not every worker's to print again
 
 
 def die_with(parent: int) -> None:
@@ -116,21 +118,45 @@ def run_handler() -> None:
     importlib.import_module("awslambdaric.__main__").main(["", os.environ["_HANDLER"]])
 
 
-def become_worker(parent: int, environment: dict[str, str], log: int) -> None:
-    """Turn a fresh fork into a function's process. Never returns."""
+def become_worker(environment: dict[str, str], log: int) -> None:
+    """Turn a fresh fork into a function's process."""
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    run_handler()
+
+
+def become_zygote(wanted: dict[str, list[str]], channel: int) -> None:
+    """Turn a fresh fork into a zygote with more imported."""
+    preload(**wanted)
+    serve(channel)
+
+
+def serve(channel: int) -> None:
+    """Fork on request until the stack is gone."""
+    gc.collect()
+    gc.freeze()  # the workers share these pages
+    zygote = Zygote(socket.socket(fileno=channel))
+    try:
+        zygote.serve()
+    finally:
+        zygote.kill_all()
+
+
+def live(parent: int, order: dict[str, Any], descriptor: int) -> None:
+    """The whole life of a fresh fork. Never returns."""
     code = 1
     try:
         os.setpgid(0, 0)
         die_with(parent)
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        os.close(log)
-        os.environ.clear()
-        os.environ.update(environment)
-        time.tzset()
-        run_handler()
+        if "environment" in order:
+            become_worker(order["environment"], descriptor)
+        else:
+            become_zygote(order["preload"], descriptor)
+        code = 0
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException:  # noqa: BLE001 - what ends a process is printed, whatever it is
@@ -148,7 +174,7 @@ class Zygote:
         self.channel = channel
         self.workers: set[int] = set()
         self.text = b""
-        self.logs: list[int] = []
+        self.descriptors: list[int] = []
         self.wakeup, self.woken = socket.socketpair()
         self.wakeup.setblocking(False)
         self.woken.setblocking(False)
@@ -174,22 +200,22 @@ class Zygote:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 numbers = array.array("i")
                 numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
-                self.logs.extend(numbers)
+                self.descriptors.extend(numbers)
         self.text += data
         *lines, self.text = self.text.split(b"\n")
         for line in lines:
-            self.fork(json.loads(line)["environment"])
+            self.fork(json.loads(line))
         return bool(data)
 
-    def fork(self, environment: dict[str, str]) -> None:
-        """Start one worker and tell its process id."""
-        log = self.logs.pop(0)
+    def fork(self, order: dict[str, Any]) -> None:
+        """Start one child and tell its process id."""
+        descriptor = self.descriptors.pop(0)
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self.channel.close()
-            become_worker(parent, environment, log)
-        os.close(log)
+            self.release()
+            live(parent, order, descriptor)
+        os.close(descriptor)
         self.workers.add(pid)
         self.tell({"pid": pid})
 
@@ -208,6 +234,15 @@ class Zygote:
         with contextlib.suppress(OSError):  # the stack is gone; the channel says so next
             self.channel.sendall(json.dumps(message).encode() + b"\n")
 
+    def release(self) -> None:
+        """In a child: give up what belongs to the zygote, orders not yet carried out among it."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for held in (self.channel, self.wakeup, self.woken):
+            held.close()
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
     def kill_all(self) -> None:
         """Leave no worker behind, nor anything it started."""
         for pid in self.workers:
@@ -223,13 +258,7 @@ def main(channel_fd: str, task_root: str, wanted: str) -> None:
     sys.path.insert(0, task_root)
     os.chdir(Path(task_root))
     preload(**json.loads(wanted))
-    gc.collect()
-    gc.freeze()  # the workers share these pages
-    zygote = Zygote(socket.socket(fileno=int(channel_fd)))
-    try:
-        zygote.serve()
-    finally:
-        zygote.kill_all()
+    serve(int(channel_fd))
 
 
 if __name__ == "__main__":

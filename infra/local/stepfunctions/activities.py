@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from local.stepfunctions.commands import RunTask, WorkerStarted
 from local.stepfunctions.driver import Live
@@ -28,12 +28,28 @@ class Activity:
     waiting: deque[tuple[Live, RunTask]] = field(default_factory=deque)
     workers: deque[asyncio.Future[None]] = field(default_factory=deque)
 
+    def record(self) -> dict[str, Any]:
+        """The activity as the journal keeps it."""
+        return {"arn": self.arn, "name": self.name, "created": self.created, "tags": self.tags}
+
 
 class Activities:
-    """All activities of an engine."""
+    """All activities of an engine.
 
-    def __init__(self, names: Names, now: Callable[[], int]) -> None:
+    Args:
+        names: makes ARNs.
+        now: the engine's time in milliseconds.
+        keep: called with an activity that changed, or with its ARN and None when it is gone.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        now: Callable[[], int],
+        keep: "Callable[[str, Activity | None], None]",
+    ) -> None:
         self._names = names
+        self._keep = keep
         self._now = now
         self._activities: dict[str, Activity] = {}
 
@@ -47,7 +63,20 @@ class Activities:
             ApiError: InvalidName.
         """
         arn = self._names.activity(check_name(name))
-        return self._activities.setdefault(arn, Activity(arn, name, self._now()))
+        activity = self._activities.get(arn)
+        if activity is None:
+            activity = Activity(arn, name, self._now())
+            self.restore(activity)
+            self.changed(activity)
+        return activity
+
+    def restore(self, activity: Activity) -> None:
+        """Take up an activity that was kept."""
+        self._activities[activity.arn] = activity
+
+    def changed(self, activity: Activity) -> None:
+        """Keep an activity that was changed."""
+        self._keep(activity.arn, activity)
 
     def get(self, arn: str) -> Activity:
         """The activity of an ARN.
@@ -66,7 +95,8 @@ class Activities:
 
     def delete(self, arn: str) -> None:
         """Remove an activity; none there is no error."""
-        self._activities.pop(check_arn(arn, "activity"), None)
+        if self._activities.pop(check_arn(arn, "activity"), None) is not None:
+            self._keep(arn, None)
 
     def offer(self, _: "Engine", live: Live, command: RunTask) -> bool:
         """Queue a task when its resource is an activity; False when it is something else."""

@@ -32,24 +32,7 @@ class Clock(Protocol):
         ...
 
 
-class RealClock:
-    """The time of this machine, on the running event loop."""
-
-    def now(self) -> int:
-        """Milliseconds since 1970."""
-        return time.time_ns() // 1_000_000
-
-    def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
-        """Call back on the running loop."""
-        delay = max(0.0, (due - self.now()) / 1000)
-        return asyncio.get_running_loop().call_later(delay, callback)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait in real time."""
-        await asyncio.sleep(seconds)
-
-
-class _VirtualTimer:
+class _Timer:
     __slots__ = ("callback", "due", "order")
 
     def __init__(self, due: int, order: int, callback: Callable[[], None]) -> None:
@@ -57,11 +40,78 @@ class _VirtualTimer:
         self.order = order
         self.callback: Callable[[], None] | None = callback
 
-    def __lt__(self, other: "_VirtualTimer") -> bool:
+    def __lt__(self, other: "_Timer") -> bool:
         return (self.due, self.order) < (other.due, other.order)
 
     def cancel(self) -> None:
         self.callback = None
+
+
+class _Timers:
+    """Calls that are due later, in the order they are due."""
+
+    def __init__(self) -> None:
+        self._heap: list[_Timer] = []
+        self._order = 0
+
+    def add(self, due: int, callback: Callable[[], None]) -> _Timer:
+        self._order += 1
+        timer = _Timer(due, self._order, callback)
+        heapq.heappush(self._heap, timer)
+        return timer
+
+    def next_due(self) -> int | None:
+        while self._heap and self._heap[0].callback is None:
+            heapq.heappop(self._heap)
+        return self._heap[0].due if self._heap else None
+
+    def call_due(self, moment: int) -> None:
+        while (due := self.next_due()) is not None and due <= moment:
+            timer = heapq.heappop(self._heap)
+            callback, timer.callback = timer.callback, None
+            if callback is not None:
+                callback()
+
+
+class RealClock:
+    """The time of this machine, on the running event loop.
+
+    All timers share one alarm of the loop: most are cancelled long before they are due.
+    """
+
+    def __init__(self) -> None:
+        self._timers = _Timers()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_due = 0
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return time.time_ns() // 1_000_000
+
+    def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
+        """Call back on the running loop."""
+        timer = self._timers.add(due, callback)
+        if self._alarm is None or due < self._alarm_due:
+            self._set_alarm(due)
+        return timer
+
+    def _set_alarm(self, due: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        delay = max(0.0, (due - self.now()) / 1000)
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._ring)
+        self._alarm_due = due
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._timers.call_due(self.now())
+        due = self._timers.next_due()
+        if due is not None:
+            self._set_alarm(due)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in real time."""
+        await asyncio.sleep(seconds)
 
 
 class VirtualClock:
@@ -74,8 +124,7 @@ class VirtualClock:
     def __init__(self, start: datetime | None = None) -> None:
         start = start or datetime(2026, 12, 1, 12, tzinfo=UTC)
         self._now = round(start.timestamp() * 1000)
-        self._timers: list[_VirtualTimer] = []
-        self._order = 0
+        self._timers = _Timers()
         self.sleepers = 0
 
     def now(self) -> int:
@@ -84,10 +133,7 @@ class VirtualClock:
 
     def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
         """Call back when the clock is moved to `due` or past it; equal moments in call order."""
-        self._order += 1
-        timer = _VirtualTimer(max(due, self._now), self._order, callback)
-        heapq.heappush(self._timers, timer)
-        return timer
+        return self._timers.add(max(due, self._now), callback)
 
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock has been moved on by so many seconds."""
@@ -110,18 +156,12 @@ class VirtualClock:
 
     def next_due(self) -> int | None:
         """The moment of the next call, or None when nothing waits."""
-        while self._timers and self._timers[0].callback is None:
-            heapq.heappop(self._timers)
-        return self._timers[0].due if self._timers else None
+        return self._timers.next_due()
 
     def move_to(self, moment: int) -> None:
         """Show `moment` and make every call that is due by then, in order."""
         self._now = max(self._now, moment)
-        while (due := self.next_due()) is not None and due <= self._now:
-            timer = heapq.heappop(self._timers)
-            callback, timer.callback = timer.callback, None
-            if callback is not None:
-                callback()
+        self._timers.call_due(self._now)
 
 
 def iso(moment: int) -> str:

@@ -1,33 +1,29 @@
 """What reaches an execution from outside, and what it asks of the world in return."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from local.stepfunctions.jsontext import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """The execution begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSubmitted:
+class TaskSubmitted(NamedTuple):
     """The service took the request of a task that is answered later (a token, `.sync`)."""
 
     task: int
     output: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSucceeded:
-    """A task returned; `output` is JSON text."""
+class TaskSucceeded(NamedTuple):
+    """A task returned."""
 
     task: int
-    output: str
+    output: Json
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFailed:
+class TaskFailed(NamedTuple):
     """A task failed with an error name and a cause, each None where none was given."""
 
     task: int
@@ -35,38 +31,33 @@ class TaskFailed:
     cause: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskHeartbeat:
+class TaskHeartbeat(NamedTuple):
     """The holder of a task's token is alive."""
 
     task: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerStarted:
+class WorkerStarted(NamedTuple):
     """A worker took an activity task."""
 
     task: int
     worker: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired:
+class TimerFired(NamedTuple):
     """A moment the execution asked for has come."""
 
     timer: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(NamedTuple):
     """Somebody stopped the execution."""
 
     error: str | None
     cause: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Redriven:
+class Redriven(NamedTuple):
     """Somebody restarted a failed execution at the states that failed."""
 
 
@@ -83,8 +74,7 @@ Incoming = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunTask:
+class RunTask(NamedTuple):
     """Run a task and report what became of it under its number.
 
     Attributes:
@@ -106,23 +96,20 @@ class RunTask:
     timeout_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTask:
+class CancelTask(NamedTuple):
     """Nobody waits for this task any more: stop what it started, where that can be stopped."""
 
     task: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer:
+class SetTimer(NamedTuple):
     """Report when this moment (milliseconds) has come."""
 
     timer: int
     due: int
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTimer:
+class CancelTimer(NamedTuple):
     """Forget a timer."""
 
     timer: int

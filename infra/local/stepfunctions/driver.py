@@ -12,6 +12,7 @@ from local.stepfunctions.commands import (
     CancelTimer,
     Command,
     Incoming,
+    Redriven,
     RunTask,
     SetTimer,
     TaskFailed,
@@ -20,6 +21,7 @@ from local.stepfunctions.commands import (
     TimerFired,
 )
 from local.stepfunctions.errors import TASK_FAILED, StatesError
+from local.stepfunctions.jsontext import Json
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
 
@@ -40,9 +42,27 @@ class Live:
         starts_told: how many of its starts, redrives among them, were reported.
         ends_told: how many of its ends were.
         ended: futures that wait for its end.
+        id: its number in the journal, 0 without one.
+        happened: how many happenings the journal has of it.
+        definition: the text of the definition it runs.
+        revision_id: the id of that revision.
+        submitted: tasks whose request a service or worker took, of a rebuilt execution.
     """
 
-    __slots__ = ("children", "ended", "ends_told", "published", "run", "starts_told", "timers")
+    __slots__ = (
+        "children",
+        "definition",
+        "ended",
+        "ends_told",
+        "happened",
+        "id",
+        "published",
+        "revision_id",
+        "run",
+        "starts_told",
+        "submitted",
+        "timers",
+    )
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -52,6 +72,11 @@ class Live:
         self.starts_told = 0
         self.ends_told = 0
         self.ended: list[asyncio.Future[None]] = []
+        self.id = 0
+        self.happened = 0
+        self.definition = ""
+        self.revision_id = ""
+        self.submitted: set[int] = set()
 
     def release(self) -> None:
         """Wake who waits for the end."""
@@ -61,6 +86,14 @@ class Live:
         self.ended.clear()
 
 
+Happening = tuple[Live, Incoming, int]
+"""An execution, what happened to it, and when, in milliseconds."""
+
+
+def _counts(live: Live, incoming: Incoming) -> bool:
+    return live.run.open or isinstance(incoming, Redriven)
+
+
 class Driver:
     """Feeds happenings to executions and carries out their commands.
 
@@ -68,6 +101,7 @@ class Driver:
         engine: whose executions they are.
         clock: the time.
         tasks: what runs tasks.
+        keep: called with all that happened in a turn before anything is done about it.
         published: called with each execution after it moved.
     """
 
@@ -76,13 +110,15 @@ class Driver:
         engine: "Engine",
         clock: Clock,
         tasks: TaskRunner,
+        keep: Callable[[list[Happening]], None],
         published: Callable[[Live], None],
     ) -> None:
         self._engine = engine
         self._clock = clock
         self._tasks = tasks
+        self._keep = keep
         self._published = published
-        self._inbox: list[tuple[Live, Incoming, int]] = []
+        self._inbox: list[Happening] = []
         self._scheduled = False
         self._pumping = False
         self._in_flight: set[asyncio.Task[None]] = set()
@@ -111,8 +147,11 @@ class Driver:
         finally:
             self._pumping = False
 
-    def _move(self, batch: list[tuple[Live, Incoming, int]]) -> None:
-        steps = [(live, advance(live.run, incoming, at)) for live, incoming, at in batch]
+    def _move(self, batch: list[Happening]) -> None:
+        # An ended execution may have been rebuilt and redriven meanwhile: let it rest.
+        turn = [(live, incoming, at) for live, incoming, at in batch if _counts(live, incoming)]
+        steps = [(live, advance(live.run, incoming, at)) for live, incoming, at in turn]
+        self._keep(turn)
         for live, commands in steps:
             for command in commands:
                 self._carry_out(live, command)
@@ -135,12 +174,25 @@ class Driver:
         live.timers.pop(number, None)
         self.post(live, TimerFired(number))
 
-    def _run_task(self, live: Live, command: RunTask) -> None:
+    def resume(self, live: Live, commands: list[Command]) -> None:
+        """Go on with a rebuilt execution: what it waited for, it waits for again."""
+        for command in commands:
+            if not isinstance(command, RunTask):
+                self._carry_out(live, command)
+            elif command.task in live.submitted and ".sync" not in command.resource:
+                self._expect_token(live, command)
+            else:
+                self._run_task(live, command, again=True)
+
+    def _expect_token(self, live: Live, command: RunTask) -> None:
         if command.token is not None:
             self.tokens[command.token] = (live, command.task)
+
+    def _run_task(self, live: Live, command: RunTask, *, again: bool = False) -> None:
+        self._expect_token(live, command)
         if self._engine.offer_activity(live, command):
             return
-        task = asyncio.get_running_loop().create_task(self._perform(live, command))
+        task = asyncio.get_running_loop().create_task(self._perform(live, command, again=again))
         self._in_flight.add(task)
         task.add_done_callback(self._landed)
 
@@ -148,19 +200,39 @@ class Driver:
         self._in_flight.discard(task)
         self._changed.set()
 
-    async def _perform(self, live: Live, command: RunTask) -> None:
-        number = command.task
-        request = TaskRequest(
+    async def try_task(self, run: Run, command: RunTask) -> Json:
+        """Run a task that belongs to no execution of this engine.
+
+        Raises:
+            StatesError: it failed.
+        """
+        request = self._request(run, command, lambda _: None, again=False)
+        return await self._tasks.run(request)
+
+    def _request(
+        self, run: Run, command: RunTask, submitted: Callable[[str], None], *, again: bool
+    ) -> TaskRequest:
+        return TaskRequest(
             engine=self._engine,
-            execution_arn=live.run.identity.arn,
-            task=number,
+            execution_arn=run.identity.arn,
+            task=command.task,
             resource=command.resource,
             arguments=command.arguments,
             token=command.token,
             state=command.state,
             attempt=command.attempt,
-            submitted=lambda output: self.post(live, TaskSubmitted(number, output)),
+            submitted=submitted,
+            redelivered=again,
         )
+
+    async def _perform(self, live: Live, command: RunTask, *, again: bool) -> None:
+        number = command.task
+
+        def submitted(output: str) -> None:
+            if number not in live.submitted:
+                self.post(live, TaskSubmitted(number, output))
+
+        request = self._request(live.run, command, submitted, again=again)
         try:
             output = await self._tasks.run(request)
         except StatesError as error:
@@ -169,8 +241,10 @@ class Driver:
             _log.exception("a task runner raised", extra={"resource": command.resource})
             self._failed(live, command, TASK_FAILED, f"{type(error).__name__}: {error}")
         else:
-            happened = TaskSucceeded if command.token is None else TaskSubmitted
-            self.post(live, happened(number, output))
+            if command.token is None:
+                self.post(live, TaskSucceeded(number, output))
+            else:
+                self.post(live, TaskSubmitted(number, output.text))
 
     def _failed(self, live: Live, command: RunTask, error: str | None, cause: str | None) -> None:
         self.forget_token(command.token)

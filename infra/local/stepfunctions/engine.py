@@ -6,26 +6,22 @@ from datetime import timedelta
 from random import Random
 from typing import Any, Final
 
-from local.constants import ACCOUNT, CAUSE_CHARACTERS, ERROR_CHARACTERS, PAYLOAD_BYTES, REGION
-from local.stepfunctions.activities import Activities
+from local.constants import ACCOUNT, PAYLOAD_BYTES, REGION
+from local.stepfunctions.activities import Activities, Activity
+from local.stepfunctions.callbacks import Callbacks
 from local.stepfunctions.clock import Clock, RealClock, VirtualClock
-from local.stepfunctions.commands import (
-    Redriven,
-    RunTask,
-    Started,
-    Stopped,
-    TaskFailed,
-    TaskHeartbeat,
-    TaskSucceeded,
-)
-from local.stepfunctions.descriptions import describe, redrive_refusal, summary
+from local.stepfunctions.commands import Redriven, RunTask, Started, Stopped
+from local.stepfunctions.descriptions import describe, redrive_refusal
 from local.stepfunctions.driver import Driver, Live
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.events import Event, page
+from local.stepfunctions.executions import Executions
+from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import Json
+from local.stepfunctions.machine_records import from_record, to_record
 from local.stepfunctions.names import Names, check_arn, check_name
 from local.stepfunctions.registry import Registry, Revision, StateMachine, Target
-from local.stepfunctions.run import Identity, Run, token_owner
+from local.stepfunctions.run import Identity, Run
 from local.stepfunctions.tasks import TaskRunner
 from local.stepfunctions.watchers import EventCallback, StatusCallback, Watchers
 
@@ -33,7 +29,7 @@ _DEFAULT_ROLE: Final = "arn:aws:iam::{account}:role/local"
 
 
 class Engine:
-    """State machines and executions, in memory.
+    """State machines and executions, in memory or with a journal.
 
     Args:
         tasks: runs the tasks of executions.
@@ -42,6 +38,7 @@ class Engine:
             Without one each engine has its own.
         account: the account in ARNs.
         region: the region in ARNs.
+        journal: where everything is kept; `resume` goes on with what it holds.
     """
 
     def __init__(
@@ -52,17 +49,48 @@ class Engine:
         seed: int | None = None,
         account: str = ACCOUNT,
         region: str = REGION,
+        journal: Journal | None = None,
     ) -> None:
         self.clock = clock or RealClock()
         self._seed = secrets.token_hex(16) if seed is None else str(seed)
-        self._random = Random(self._seed)  # noqa: S311 - ids must be repeatable
+        self._journal = journal
+        # After a restart the same seed must not make the same ids again.
+        boot = "" if journal is None else f":{journal.boot}"
+        self._random = Random(self._seed + boot)  # noqa: S311 - ids must be repeatable
         self.names = Names(account, region)
-        self.machines = Registry(self.names, self.clock.now, self._random)
-        self.activities = Activities(self.names, self.clock.now)
-        self._watchers = Watchers(self.clock.now)
-        self.driver = Driver(self, self.clock, tasks, self._watchers.published)
-        self._executions: dict[str, Live] = {}
-        self._revisions: dict[str, Revision] = {}
+        now = self.clock.now
+        self.machines = Registry(self.names, now, self._random, self._keep_machine)
+        self.activities = Activities(self.names, now, self._keep_activity)
+        self._executions = Executions(journal, self.activities.knows)
+        self._watchers = Watchers(now)
+        write, published = self._executions.write, self._published
+        self.driver = Driver(self, self.clock, tasks, write, published)
+        self._callbacks = Callbacks(self.driver, self._executions.exists)
+        self._restore()
+
+    def _restore(self) -> None:
+        if self._journal is None:
+            return
+        for record in self._journal.resources("machine"):
+            self.machines.restore(from_record(record))
+        for record in self._journal.resources("activity"):
+            self.activities.restore(Activity(**record))
+
+    def _keep_machine(self, arn: str, machine: StateMachine | None) -> None:
+        if self._journal is not None:
+            self._journal.save(arn, "machine", None if machine is None else to_record(machine))
+
+    def _keep_activity(self, arn: str, activity: Activity | None) -> None:
+        if self._journal is not None:
+            record = None if activity is None else activity.record()
+            self._journal.save(arn, "activity", record)
+
+    def resume(self) -> int:
+        """Go on with every execution the journal has that did not end; returns how many."""
+        found = list(self._executions.resume())
+        for live, commands in found:
+            self.driver.resume(live, commands)
+        return len(found)
 
     # State machines
 
@@ -126,7 +154,7 @@ class Engine:
         given = _input(text)
         name = self.new_id() if name is None else check_name(name)
         identity = self._identity(target, name, map_run_arn)
-        known = self._executions.get(identity.arn)
+        known = self._executions.find(identity.arn)
         if known is not None:
             if known.run.open and known.run.input.text == text:
                 return known.run
@@ -134,10 +162,7 @@ class Engine:
             raise ApiError("ExecutionAlreadyExists", sentence)
         run = Run(identity, target.revision.machine, given, self.clock.now())
         run.has_activity = self.activities.knows
-        live = Live(run)
-        self._executions[identity.arn] = live
-        self._revisions[identity.arn] = target.revision
-        self.driver.post(live, Started())
+        self.driver.post(self._executions.add(run, target.revision), Started())
         return run
 
     def _identity(self, target: Target, name: str, map_run_arn: str | None) -> Identity:
@@ -161,7 +186,7 @@ class Engine:
 
     def find(self, execution_arn: str) -> Run | None:
         """An execution, None when there is none of this ARN."""
-        live = self._executions.get(execution_arn)
+        live = self._executions.find(execution_arn)
         return None if live is None else live.run
 
     def run(self, execution_arn: str) -> Run:
@@ -174,17 +199,22 @@ class Engine:
 
     def summaries(self, machine: StateMachine) -> list[dict[str, Any]]:
         """All executions of a machine as ListExecutions shows them, oldest first."""
-        runs = (live.run for live in self._executions.values())
-        return [summary(run) for run in runs if run.identity.machine_arn == machine.arn]
+        return self._executions.summaries("machine", machine.arn)
 
     def map_run_executions(self, map_run_arn: str) -> list[dict[str, Any]]:
         """The child executions of a map run as ListExecutions shows them, oldest first."""
-        runs = (live.run for live in self._executions.values())
-        return [summary(run) for run in runs if run.identity.map_run_arn == map_run_arn]
+        return self._executions.summaries("map_run", map_run_arn)
 
-    def revision(self, run: Run) -> Revision:
-        """The definition that an execution runs."""
-        return self._revisions[run.identity.arn]
+    def revision(self, execution_arn: str) -> Revision:
+        """The definition that an execution runs.
+
+        Raises:
+            ApiError: InvalidArn, ExecutionDoesNotExist.
+        """
+        live = self._live(execution_arn)
+        run = live.run
+        role = run.identity.role_arn
+        return Revision(live.revision_id, live.definition, role, run.machine, run.started)
 
     def describe_execution(self, execution_arn: str) -> dict[str, Any]:
         """The execution as DescribeExecution answers; times are seconds.
@@ -242,13 +272,14 @@ class Engine:
         refusal = redrive_refusal(live.run, self.clock.now())
         if refusal is not None:
             raise ApiError("ExecutionNotRedrivable", f"Execution is not redrivable: {refusal}")
+        self._executions.take_up(live)
         self.driver.post(live, Redriven())
         self.driver.pump()
         return live.run.redriven or self.clock.now()
 
     def stop_child(self, execution_arn: str) -> None:
         """Stop an execution that a task waited for, if it still runs."""
-        live = self._executions.get(execution_arn)
+        live = self._executions.find(execution_arn)
         if live is not None and live.run.open:
             self.driver.post(live, Stopped(None, None))
 
@@ -260,16 +291,7 @@ class Engine:
         Raises:
             ApiError: InvalidToken, TaskTimedOut, InvalidOutput.
         """
-        try:
-            oversize = Json.parse(output).exceeds(PAYLOAD_BYTES)
-        except ValueError as problem:
-            raise ApiError("InvalidOutput", f"Invalid Output: '{problem}'") from problem
-        if oversize:
-            raise ApiError("InvalidOutput", "Invalid Output: 'Output exceeds the size limit'")
-        live, task = self._waiting(token)
-        self.driver.forget_token(token)
-        self.driver.post(live, TaskSucceeded(task, output))
-        self.driver.pump()
+        self._callbacks.succeed(token, output)
 
     def send_task_failure(
         self, token: str, error: str | None = None, cause: str | None = None
@@ -279,12 +301,7 @@ class Engine:
         Raises:
             ApiError: InvalidToken, TaskTimedOut, ValidationException.
         """
-        _check_length(error, "error", ERROR_CHARACTERS)
-        _check_length(cause, "cause", CAUSE_CHARACTERS)
-        live, task = self._waiting(token)
-        self.driver.forget_token(token)
-        self.driver.post(live, TaskFailed(task, error, cause))
-        self.driver.pump()
+        self._callbacks.fail(token, error, cause)
 
     def send_task_heartbeat(self, token: str) -> None:
         """Say that a waiting task is still being worked on.
@@ -292,27 +309,16 @@ class Engine:
         Raises:
             ApiError: InvalidToken, TaskTimedOut.
         """
-        live, task = self._waiting(token)
-        self.driver.post(live, TaskHeartbeat(task))
-        self.driver.pump()
-
-    def _waiting(self, token: str) -> tuple[Live, int]:
-        self.driver.pump()
-        found = self.driver.tokens.get(token)
-        if found is None:
-            owner = token_owner(token)
-            if owner is None or owner not in self._executions:
-                raise ApiError("InvalidToken", "Invalid Token: 'Invalid token'")
-            raise _gone()
-        live, task = found
-        if task not in live.run.tasks:
-            self.driver.forget_token(token)
-            raise _gone()
-        return live, task
+        self._callbacks.beat(token)
 
     def offer_activity(self, live: Live, command: RunTask) -> bool:
         """Queue a task for a worker when its resource is an activity."""
         return self.activities.offer(self, live, command)
+
+    def _published(self, live: Live) -> None:
+        self._watchers.published(live)
+        if not live.run.open:
+            self._executions.forget(live)
 
     # Watching
 
@@ -368,14 +374,16 @@ class Engine:
 
     async def run_express(self, run: Run) -> Run:
         """Wait for the end of an Express execution; returns it."""
-        return await self._ended(self._executions[run.identity.arn])
+        live = self._executions.find(run.identity.arn)
+        return run if live is None else await self._ended(live)
 
     async def ended(self, execution_arn: str) -> Run:
         """Wait for the end of an execution, in the engine's own time; returns it."""
         return await self._ended(self._live(execution_arn))
 
     async def durable(self) -> None:
-        """Wait until all that happened is kept; in memory that is at once."""
+        """Wait until all that happened so far is kept."""
+        self.driver.pump()
 
     async def _ended(self, live: Live) -> Run:
         if live.run.open:
@@ -386,7 +394,9 @@ class Engine:
 
     def wait_for_child(self, parent_arn: str, task: int, child_arn: str) -> None:
         """Note that a task waits for an execution, so that stopping one stops the other."""
-        self._executions[parent_arn].children[task] = child_arn
+        live = self._executions.find(parent_arn)
+        if live is not None:
+            live.children[task] = child_arn
 
     async def close(self) -> None:
         """Stop all tasks; executions that ran stay as they are."""
@@ -403,7 +413,7 @@ class Engine:
 
     def _live(self, execution_arn: str) -> Live:
         check_arn(execution_arn, "execution")
-        live = self._executions.get(execution_arn)
+        live = self._executions.find(execution_arn)
         if live is None:
             sentence = f"Execution Does Not Exist: '{execution_arn}'"
             raise ApiError("ExecutionDoesNotExist", sentence)
@@ -424,16 +434,3 @@ def _input(text: str) -> Json:
         )
         raise ApiError("ValidationException", sentence)
     return given
-
-
-def _check_length(text: str | None, name: str, most: int) -> None:
-    if text is not None and len(text) > most:
-        sentence = (
-            f"1 validation error detected: Value at '{name}' failed to satisfy constraint:"
-            f" Member must have length less than or equal to {most}"
-        )
-        raise ApiError("ValidationException", sentence)
-
-
-def _gone() -> ApiError:
-    return ApiError("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")

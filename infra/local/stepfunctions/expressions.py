@@ -153,44 +153,31 @@ class Expression:
 
     def _walk(self, scope: Scope) -> JsonValue:
         """Follow a plain path through objects; FUNCTION when JSONata itself must decide."""
-        value: Any = scope
-        for step in self._path or ():
-            if value is scope:
-                value = _first(scope, step)
-            elif isinstance(value, dict):
+        root, steps = self._path or ("", ())
+        if root == "states":
+            member = steps[0]
+            if member != "context" and member not in scope.states:
+                return UNDEFINED
+            value = scope.state(member)
+            steps = steps[1:]
+        else:
+            value = scope.variables.get(root, FUNCTION)
+        for step in steps:
+            if isinstance(value, dict):
                 value = value.get(step, UNDEFINED)
-            elif isinstance(value, list):
+            elif isinstance(value, list) or value is FUNCTION:
                 return FUNCTION
             else:
                 return UNDEFINED
         return value
 
 
-class _States(dict[str, Any]):
-    """`$states` as a path's first step sees it: the context is made when asked for."""
-
-    def __init__(self, scope: Scope) -> None:
-        super().__init__()
-        self._scope = scope
-
-    def get(self, key: str, default: JsonValue = None) -> JsonValue:
-        if key == "context" or key in self._scope.states:
-            return self._scope.state(key)
-        return default
-
-
-def _first(scope: Scope, name: str) -> JsonValue:
-    if name == "states":
-        return _States(scope)
-    return scope.variables.get(name, FUNCTION)
-
-
-def _plain_path(source: str) -> tuple[str, ...] | None:
+def _plain_path(source: str) -> tuple[str, tuple[str, ...]] | None:
     found = _PATH.fullmatch(source.strip())
     if found is None or (not found[2] and found[1] == "states"):
         return None
     steps = tuple(found[2].split(".")[1:])
-    return None if _KEYWORDS & set(steps) else (found[1], *steps)
+    return None if _KEYWORDS & set(steps) else (found[1], steps)
 
 
 def _states_members(bare: str) -> tuple[str, ...]:

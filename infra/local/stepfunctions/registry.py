@@ -102,16 +102,32 @@ class Registry:
         names: makes ARNs.
         now: the engine's time in milliseconds.
         random: where revision ids and alias choices come from.
+        keep: called with a machine that changed, or with its ARN and None when it is gone.
     """
 
-    def __init__(self, names: Names, now: Callable[[], int], random: Random) -> None:
+    def __init__(
+        self,
+        names: Names,
+        now: Callable[[], int],
+        random: Random,
+        keep: "Callable[[str, StateMachine | None], None]",
+    ) -> None:
         self._names = names
+        self._keep = keep
         self._now = now
         self._random = random
         self._machines: dict[str, StateMachine] = {}
 
     def __iter__(self) -> Iterator[StateMachine]:
         return iter(sorted(self._machines.values(), key=lambda machine: machine.name))
+
+    def restore(self, machine: StateMachine) -> None:
+        """Take up a machine that was kept."""
+        self._machines[machine.arn] = machine
+
+    def changed(self, machine: StateMachine) -> None:
+        """Keep a machine whose tags, versions or aliases were changed."""
+        self._keep(machine.arn, machine)
 
     def create(
         self,
@@ -136,6 +152,7 @@ class Registry:
             raise ApiError("StateMachineAlreadyExists", f"State Machine Already Exists: '{arn}'")
         machine = StateMachine(arn, name, kind, self._now(), revision, dict(settings or {}))
         self._machines[arn] = machine
+        self.changed(machine)
         return machine
 
     def update(
@@ -155,11 +172,13 @@ class Registry:
         elif settings:
             machine.revision = replace(old, id=self._uuid(), at=self._now())
         machine.settings |= settings
+        self.changed(machine)
         return machine
 
     def delete(self, arn: str) -> None:
         """Remove a state machine with its versions and aliases; none there is no error."""
-        self._machines.pop(check_arn(arn, "stateMachine"), None)
+        if self._machines.pop(check_arn(arn, "stateMachine"), None) is not None:
+            self._keep(arn, None)
 
     def get(self, arn: str) -> StateMachine:
         """The state machine of an ARN without version or alias.
@@ -193,6 +212,7 @@ class Registry:
         number = machine.last_version
         version = Version(number, current, description, self._now())
         machine.versions[number] = version
+        self.changed(machine)
         return version
 
     def target(self, arn: str) -> Target:

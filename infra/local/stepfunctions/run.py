@@ -159,6 +159,8 @@ class Run:
         self.now = started
         self.ambience = Ambience(started, fixed_randomness(f"{identity.seed}:{identity.arn}"))
         self.has_activity: Callable[[str], bool] = lambda _: True
+        # Members of the context object that a test of one state has set.
+        self.fixed_context: dict[str, Any] = {}
         self._numbers = 0
 
     @property
@@ -241,8 +243,9 @@ class Run:
             "Name": identity.name,
             "RoleArn": identity.role_arn,
             "StartTime": iso(self.started),
-            "RedriveCount": self.redrives,
         }
+        if not identity.express:
+            execution["RedriveCount"] = self.redrives
         if self.redriven is not None:
             execution["RedriveTime"] = iso(self.redriven)
         context: dict[str, Any] = {
@@ -259,7 +262,7 @@ class Run:
                 context["Task"] = {"Token": self.token(strand)}
         if strand.item is not None:
             context["Map"] = {"Item": strand.item}
-        return context
+        return {**context, **self.fixed_context}
 
 
 def task_token(identity: Identity, number: int) -> str:

@@ -1,8 +1,7 @@
 """The seam between the engine and what runs tasks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from local.stepfunctions.jsontext import Json
 
@@ -10,8 +9,7 @@ if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRequest:
+class TaskRequest(NamedTuple):
     """One task to run.
 
     Attributes:
@@ -43,11 +41,8 @@ class TaskRequest:
 class TaskRunner(Protocol):
     """Runs tasks."""
 
-    async def run(self, request: TaskRequest) -> str:
+    async def run(self, request: TaskRequest) -> Json:
         """Run a task to its result, or to the service's answer where a token brings the result.
-
-        Returns:
-            The output as JSON text.
 
         Raises:
             StatesError: the task failed.

@@ -210,6 +210,8 @@ def _map(state: Mapping[str, Any], place: str, _: str) -> Iterator[Diagnostic]:
     if not isinstance(label, str):
         return
     found = _LABEL_FORBIDDEN.search(label)
+    if not label:
+        yield Diagnostic(_SCHEMA, "Label cannot be empty", f"{place}/Label")
     if found is not None:
         sentence = f"Label contains invalid character: '{found[0]}'"
         yield Diagnostic(_SCHEMA, sentence, f"{place}/Label")

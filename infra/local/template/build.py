@@ -217,11 +217,28 @@ def event_bus(resource: Resource) -> EventBus:
     return EventBus(resource.logical_id, name.name, name.arn)
 
 
+def simple_table(resource: Resource) -> Table:
+    """SAM's table with one key."""
+    name = resource.stack.named(resource.logical_id, resource.body)
+    key = resource.properties.get("PrimaryKey") or {}
+    attribute = as_text(key.get("Name", "id"))
+    kind = as_text(key.get("Type", "String"))[0].upper()
+    create = {
+        "TableName": name.name,
+        "AttributeDefinitions": [{"AttributeName": attribute, "AttributeType": kind}],
+        "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    return Table(resource.logical_id, name.name, name.arn, create, None)
+
+
 BUILDERS: Final[Mapping[str, Callable[[Resource], Built]]] = {
     "AWS::Serverless::Function": function,
+    "AWS::Lambda::Function": function,
     "AWS::Serverless::StateMachine": state_machine,
     "AWS::StepFunctions::StateMachine": state_machine,
     "AWS::DynamoDB::Table": table,
+    "AWS::Serverless::SimpleTable": simple_table,
     "AWS::DynamoDB::GlobalTable": table,
     "AWS::S3::Bucket": bucket,
     "AWS::S3Vectors::VectorBucket": vector_bucket,

@@ -58,6 +58,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "StateMachineName", _arn("states", "stateMachine:{name}"), "{arn}", _MACHINE_NAME
     ),
     "AWS::DynamoDB::Table": _TABLE,
+    "AWS::Serverless::SimpleTable": _TABLE,
     "AWS::DynamoDB::GlobalTable": _TABLE,
     "AWS::S3::Bucket": Kind(
         "BucketName",

@@ -34,7 +34,7 @@ async def ollama(scope: Scope, receive: Receive, send: Send) -> None:
     await send_json(send, 200, answer)
 
 
-def converse(url: str) -> Any:  # noqa: ANN401 - Converse's answer
+def converse(url: str) -> Any:
     client = aws_client("bedrock-runtime", url)
     try:
         return client.converse(modelId=MODEL, messages=ASK)

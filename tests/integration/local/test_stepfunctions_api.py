@@ -45,7 +45,7 @@ class Server:
         self.client = client
         self.tokens = tokens
 
-    async def call(self, operation: Callable[..., Any], **parameters: object) -> Any:  # noqa: ANN401 - boto3's answers
+    async def call(self, operation: Callable[..., Any], **parameters: object) -> Any:
         return await asyncio.to_thread(operation, **parameters)
 
 

@@ -12,6 +12,7 @@ def create(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """CreateActivity."""
     activity = engine.activities.create(params["name"])
     activity.tags |= read_tags(params.get("tags"))
+    engine.activities.changed(activity)
     return {"activityArn": activity.arn, "creationDate": activity.created / 1000}
 
 

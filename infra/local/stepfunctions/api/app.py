@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
-from local.stepfunctions.api import activities, executions, machines, tasks, versions
+from local.stepfunctions.api import activities, executions, machines, state_tests, tasks, versions
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError
 
@@ -26,6 +26,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     **executions.OPERATIONS,
     **tasks.OPERATIONS,
     **activities.OPERATIONS,
+    **state_tests.OPERATIONS,
 }
 
 

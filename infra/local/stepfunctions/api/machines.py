@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from local.stepfunctions.activities import Activity
 from local.stepfunctions.api.logging_configuration import check_logging
 from local.stepfunctions.api.parameters import read_tags, result_page
 from local.stepfunctions.engine import Engine
@@ -33,7 +34,9 @@ def create(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
         params["roleArn"],
         settings,
     )
-    machine.tags |= read_tags(params.get("tags"))
+    if params.get("tags"):
+        machine.tags |= read_tags(params["tags"])
+        engine.machines.changed(machine)
     answer = {"stateMachineArn": machine.arn, "creationDate": machine.created / 1000}
     if params.get("publish"):
         description = params.get("versionDescription")
@@ -110,7 +113,7 @@ def describe_for_execution(engine: Engine, params: Mapping[str, Any]) -> dict[st
     """DescribeStateMachineForExecution: the definition an execution runs."""
     run = engine.run(params["executionArn"])
     machine = engine.machines.get(run.identity.machine_arn)
-    shape = described(machine, engine.revision(run))
+    shape = described(machine, engine.revision(params["executionArn"]))
     shape["updateDate"] = shape.pop("creationDate")
     for name in ("status", "type"):
         del shape[name]
@@ -161,34 +164,43 @@ def validate(_: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tags(engine: Engine, arn: str) -> dict[str, str]:
+def _tagged(engine: Engine, arn: str) -> StateMachine | Activity:
     check_arn(arn, "stateMachine", "activity")
     try:
         if ":activity:" in arn:
-            return engine.activities.get(arn).tags
-        return engine.machines.get(arn).tags
+            return engine.activities.get(arn)
+        return engine.machines.get(arn)
     except ApiError as refusal:
         raise ApiError("ResourceNotFound", f"Resource not found: '{arn}'") from refusal
 
 
+def _keep(engine: Engine, tagged: StateMachine | Activity) -> None:
+    if isinstance(tagged, StateMachine):
+        engine.machines.changed(tagged)
+    else:
+        engine.activities.changed(tagged)
+
+
 def tag(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """TagResource."""
-    tags = _tags(engine, params["resourceArn"])
-    tags |= read_tags(params["tags"])
+    tagged = _tagged(engine, params["resourceArn"])
+    tagged.tags |= read_tags(params["tags"])
+    _keep(engine, tagged)
     return {}
 
 
 def untag(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """UntagResource."""
-    tags = _tags(engine, params["resourceArn"])
+    tagged = _tagged(engine, params["resourceArn"])
     for key in params["tagKeys"]:
-        tags.pop(key, None)
+        tagged.tags.pop(key, None)
+    _keep(engine, tagged)
     return {}
 
 
 def list_tags(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """ListTagsForResource."""
-    tags = _tags(engine, params["resourceArn"])
+    tags = _tagged(engine, params["resourceArn"]).tags
     return {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
 
 

@@ -60,6 +60,7 @@ def delete_version(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
         )
         raise ApiError("ConflictException", sentence)
     machine.versions.pop(int(number or 0), None)
+    engine.machines.changed(machine)
     return {}
 
 
@@ -77,6 +78,7 @@ def create_alias(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     if known is None:
         now = engine.clock.now()
         known = machine.aliases[name] = Alias(name, description, routes, now, now)
+        engine.machines.changed(machine)
     return {
         "stateMachineAliasArn": f"{machine.arn}:{name}",
         "creationDate": known.created / 1000,
@@ -85,11 +87,12 @@ def create_alias(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def update_alias(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """UpdateStateMachineAlias."""
-    _, alias = _alias(engine, params["stateMachineAliasArn"])
+    machine, alias = _alias(engine, params["stateMachineAliasArn"])
     if "routingConfiguration" in params:
         alias.routes = _routes(engine, params["routingConfiguration"])
     alias.description = params.get("description", alias.description)
     alias.updated = engine.clock.now()
+    engine.machines.changed(machine)
     return {"updateDate": alias.updated / 1000}
 
 
@@ -121,6 +124,7 @@ def delete_alias(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
             return {}
         raise
     del machine.aliases[alias.name]
+    engine.machines.changed(machine)
     return {}
 
 

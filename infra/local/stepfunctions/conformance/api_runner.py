@@ -171,10 +171,10 @@ def _message_difference(recorded: JsonValue, message: str, matcher: Matcher) -> 
     return matcher.difference(text, message, "message")
 
 
-def _masked(answer: JsonValue) -> Any:  # noqa: ANN401 - any JSON value
+def _masked(answer: JsonValue) -> Any:
     if isinstance(answer, dict):
         return {
-            key: "datetime" if _DATES.search(key) and not isinstance(value, str) else _masked(value)
+            key: "datetime" if _DATES.search(key) and isinstance(value, float) else _masked(value)
             for key, value in answer.items()
         }
     if isinstance(answer, list):

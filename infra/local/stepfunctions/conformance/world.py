@@ -17,7 +17,7 @@ from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import StatesError
 from local.stepfunctions.integrations.functions import invoke_action, invoke_function
 from local.stepfunctions.integrations.runner import Integrations
-from local.stepfunctions.jsontext import JsonValue, dumps
+from local.stepfunctions.jsontext import Json, JsonValue, dumps
 from local.stepfunctions.tasks import TaskRequest
 
 ACCOUNT: Final = "111111111111"
@@ -142,7 +142,7 @@ class _Mocked:
         self._answers = _mock_answers(case.get("mocks"))
         self._calls: dict[str, int] = {}
 
-    async def run(self, request: TaskRequest) -> str:
+    async def run(self, request: TaskRequest) -> Json:
         answers = self._answers.get(request.state)
         if answers is None:
             return await self._tasks.run(request)
@@ -154,9 +154,9 @@ class _Mocked:
         return await _answered(request, answer["Return"])
 
 
-async def _answered(request: TaskRequest, answer: JsonValue) -> str:
+async def _answered(request: TaskRequest, answer: JsonValue) -> Json:
     if ":lambda:" not in request.resource:
-        return dumps(answer)
+        return Json(answer)
     lambdas = _Fixed(InvokeResult(200, dumps(answer["Payload"]).encode()))
     if request.resource.startswith("arn:aws:states:"):
         return await invoke_action(lambdas, request)
@@ -192,7 +192,7 @@ def _in_order(responses: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, A
     return [answers[number] for number in sorted(answers)]
 
 
-def make_client(service: str) -> Any:  # noqa: ANN401 - boto3 clients have no common type
+def make_client(service: str) -> Any:
     """A boto3 client with made-up credentials, for services that moto plays in process."""
     session: Any = boto3.session.Session(
         aws_access_key_id="conformance",

@@ -7,14 +7,14 @@ from local.invoke import InvokeRefusedError, InvokeResult, LambdaInvoker
 from local.stepfunctions.errors import DATA_LIMIT, RUNTIME, StatesError
 from local.stepfunctions.flow import too_large
 from local.stepfunctions.integrations.metadata import request_id, sdk_metadata
-from local.stepfunctions.jsontext import dumps, loads
+from local.stepfunctions.jsontext import Json, dumps, loads
 from local.stepfunctions.tasks import TaskRequest
 
 _UNKNOWN: Final = "Lambda.Unknown"
 _BAD_CONTENT: Final = "Lambda.InvalidRequestContentException"
 
 
-async def invoke_function(lambdas: LambdaInvoker, request: TaskRequest) -> str:
+async def invoke_function(lambdas: LambdaInvoker, request: TaskRequest) -> Json:
     """Call a function whose ARN is the resource; its payload is the output.
 
     Raises:
@@ -22,10 +22,10 @@ async def invoke_function(lambdas: LambdaInvoker, request: TaskRequest) -> str:
     """
     result = await _invoke(lambdas, request.resource, request.arguments.text.encode())
     _raise_failure(result, compact=False)
-    return _text(result, request.resource)
+    return _payload_of(result, request.resource)
 
 
-async def invoke_action(lambdas: LambdaInvoker, request: TaskRequest) -> str:
+async def invoke_action(lambdas: LambdaInvoker, request: TaskRequest) -> Json:
     """Call `lambda:invoke`; the output is Lambda's answer with the SDK's metadata.
 
     Raises:
@@ -84,20 +84,19 @@ def _raise_failure(result: InvokeResult, *, compact: bool) -> None:
     raise StatesError(kind, dumps(error) if compact else text)
 
 
-def _text(result: InvokeResult, who: str) -> str:
+def _payload_of(result: InvokeResult, who: str) -> Json:
     if len(result.payload) > PAYLOAD_BYTES:
         raise StatesError(DATA_LIMIT, too_large(who))
     text = result.payload.decode()
     try:
-        loads(text)
+        return Json.parse(text)
     except ValueError as problem:
         raise StatesError(_UNKNOWN, f"The function returned no JSON: {text[:200]}") from problem
-    return text
 
 
-def _answer(request: TaskRequest, result: InvokeResult) -> str:
+def _answer(request: TaskRequest, result: InvokeResult) -> Json:
     # An asynchronous invocation answers without a payload.
-    payload = _text(result, "lambda") if result.payload else "{}"
+    payload = _payload_of(result, "lambda") if result.payload else Json({})
     number = request_id(request)
     headers = {
         "X-Amz-Executed-Version": result.executed_version,
@@ -108,6 +107,7 @@ def _answer(request: TaskRequest, result: InvokeResult) -> str:
         "X-Amzn-Trace-Id": f"root=1-{number[:8]}-{number[9:13]}{number[14:18]}{number[24:]}",
         "Content-Type": "application/json",
     }
-    rest = {**sdk_metadata(request, headers, number), "StatusCode": result.status_code}
-    version = dumps(result.executed_version)
-    return f'{{"ExecutedVersion":{version},"Payload":{payload},{dumps(rest)[1:]}'
+    answer = {"ExecutedVersion": result.executed_version, "Payload": payload.data}
+    answer |= sdk_metadata(request, headers, number)
+    answer["StatusCode"] = result.status_code
+    return Json(answer)

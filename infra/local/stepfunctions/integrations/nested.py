@@ -6,19 +6,19 @@ from local.stepfunctions.clock import iso
 from local.stepfunctions.descriptions import describe
 from local.stepfunctions.errors import TASK_FAILED, ApiError, StatesError
 from local.stepfunctions.integrations.metadata import request_id, sdk_metadata
-from local.stepfunctions.jsontext import dumps, loads
+from local.stepfunctions.jsontext import Json, dumps, loads
 from local.stepfunctions.run import Run, Status
 from local.stepfunctions.tasks import TaskRequest
 
 _DATES: Final = ("StartDate", "StopDate", "RedriveDate")
 
 
-async def start_execution(request: TaskRequest, pattern: str) -> str:
+async def start_execution(request: TaskRequest, pattern: str) -> Json:
     """Start an execution and, with `.sync` or `.sync:2`, wait for its end.
 
     Returns:
-        JSON text: the start's answer, or the description of the ended execution; with
-        `.sync:2` its Output is JSON instead of text.
+        The start's answer, or the description of the ended execution; with `.sync:2` its
+        Output is JSON instead of text.
 
     Raises:
         StatesError: the start was refused, or the execution did not succeed.
@@ -29,12 +29,12 @@ async def start_execution(request: TaskRequest, pattern: str) -> str:
         return answer
     engine = request.engine
     engine.wait_for_child(request.execution_arn, request.task, run.identity.arn)
-    request.submitted(answer)
+    request.submitted(answer.text)
     ended = await engine.ended(run.identity.arn)
     described = _described(ended, request, parsed=pattern == "sync:2")
     if ended.status is not Status.SUCCEEDED:
         raise StatesError(TASK_FAILED, dumps(described))
-    return dumps(described)
+    return Json(described)
 
 
 def _start(request: TaskRequest) -> Run:
@@ -61,7 +61,7 @@ def _start(request: TaskRequest) -> Run:
         raise StatesError(f"StepFunctions.{error}", cause) from refusal
 
 
-def _start_answer(request: TaskRequest, run: Run) -> str:
+def _start_answer(request: TaskRequest, run: Run) -> Json:
     number = request_id(request)
     headers = {
         "x-amzn-RequestId": number,
@@ -71,7 +71,7 @@ def _start_answer(request: TaskRequest, run: Run) -> str:
     }
     metadata = sdk_metadata(request, headers, number)
     answer = {"ExecutionArn": run.identity.arn, "StartDate": iso(run.started)}
-    return dumps({**answer, **metadata})
+    return Json({**answer, **metadata})
 
 
 def _described(run: Run, request: TaskRequest, *, parsed: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.functions import invoke_action, invoke_function
 from local.stepfunctions.integrations.nested import start_execution
 from local.stepfunctions.integrations.services import call_service
+from local.stepfunctions.jsontext import Json
 from local.stepfunctions.states.task_events import events_for
 from local.stepfunctions.tasks import TaskRequest
 
@@ -31,7 +32,7 @@ class Integrations:
         self._lambdas = lambdas
         self._clients = clients
 
-    async def run(self, request: TaskRequest) -> str:
+    async def run(self, request: TaskRequest) -> Json:
         """Run one task.
 
         Raises:

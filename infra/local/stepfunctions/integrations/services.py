@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.metadata import request_id, sdk_metadata
 from local.stepfunctions.integrations.shapes import to_arguments, to_output
-from local.stepfunctions.jsontext import dumps
+from local.stepfunctions.jsontext import Json, dumps
 from local.stepfunctions.tasks import TaskRequest
 
 # Services whose name in ASL is not their name in boto3.
@@ -27,11 +27,11 @@ _WORD: Final = re.compile(r"[^A-Za-z0-9]")
 
 def call_service(
     clients: Callable[[str], Any], service: str, action: str, request: TaskRequest
-) -> str:
+) -> Json:
     """Call one action of a service, in a thread.
 
     Returns:
-        The answer as JSON text, keys as Step Functions spells them.
+        The answer, keys as Step Functions spells them.
 
     Raises:
         StatesError: the service refused, under the error name Step Functions gives it.
@@ -58,7 +58,7 @@ def call_service(
         number = metadata.get("RequestId") or request_id(request)
         output |= sdk_metadata(request, headers, number)
     _raise_failed_entries(name, output)
-    return dumps(output)
+    return Json(output)
 
 
 def _raise_failed_entries(name: str, output: dict[str, Any]) -> None:

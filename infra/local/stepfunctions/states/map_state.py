@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from local.stepfunctions.errors import RUNTIME, EvaluationError, StatesError
+from local.stepfunctions.expressions import Scope
 from local.stepfunctions.flow import leave
 from local.stepfunctions.jsontext import Json, JsonValue
 from local.stepfunctions.payloads import Payload, expect
@@ -43,10 +44,7 @@ class Map(State):
         """
         scope = run.scope(strand)
         items = self._array(strand, scope)
-        numbers = {
-            name: expect(payload, scope, "integer", source, name)
-            for name, (payload, source) in self._numbers.items()
-        }
+        numbers = self.evaluate_numbers(scope)
         run.record(strand, "MapStateStarted", {"length": len(items)})
 
         def child(run: Run, fan: FanOut, index: int, came_from: int) -> Strand:
@@ -57,7 +55,18 @@ class Map(State):
         strand.fan = FanOut(strand, total, most, child, self._finished, iterations=True)
         strand.fan.start(run)
 
-    def _array(self, strand: Strand, scope: JsonValue) -> list[JsonValue]:
+    def evaluate_numbers(self, scope: Scope) -> dict[str, Any]:
+        """MaxConcurrency and the tolerated failures, those that the state has.
+
+        Raises:
+            StatesError: one is no whole number.
+        """
+        return {
+            name: expect(payload, scope, "integer", source, name)
+            for name, (payload, source) in self._numbers.items()
+        }
+
+    def _array(self, strand: Strand, scope: Scope) -> list[JsonValue]:
         if self._items is not None:
             items = expect(self._items, scope, "array", self._items_source, "Items")
             return list(items)

@@ -23,6 +23,7 @@ from local.stepfunctions.states.base import Compile, State
 from local.stepfunctions.states.task_events import TaskEvents, events_for
 
 _LONGEST_SECONDS: Final = 99_999_999
+_MOMENTS: Final = ("Scheduled", "Started", "Submitted", "Succeeded", "Failed", "TimedOut")
 
 
 class Task(State):
@@ -43,6 +44,7 @@ class Task(State):
             for name in ("TimeoutSeconds", "HeartbeatSeconds")
             if name in fields
         }
+        self._kinds = {moment: self.events.kind(moment) for moment in _MOMENTS}
 
     def enter(self, run: Run, strand: Strand) -> None:
         """Schedule one attempt.
@@ -61,9 +63,9 @@ class Task(State):
         details = self.events.scheduled(given, timeout, heartbeat, REGION)
         if self._role is not None:
             details["taskCredentials"] = {"roleArn": self._role(scope)}
-        run.record(strand, self.events.kind("Scheduled"), details)
+        run.record(strand, self._kinds["Scheduled"], details)
         if self.events.starts_at_once:
-            run.record(strand, self.events.kind("Started"), self.events.base())
+            run.record(strand, self._kinds["Started"], self.events.base())
         self._start(run, strand, given, timeout, heartbeat)
 
     def _start(
@@ -101,23 +103,22 @@ class Task(State):
     def started_by(self, run: Run, strand: Strand, worker: str | None) -> None:
         """A worker took the task; its heartbeats count from now."""
         details = {} if worker is None else {"workerName": worker}
-        run.record(strand, self.events.kind("Started"), details)
+        run.record(strand, self._kinds["Started"], details)
         self.alive(run, strand)
 
     def submitted(self, run: Run, strand: Strand, output: str) -> None:
         """The service took the request; the answer comes later."""
         details = {**self.events.base(), "output": output}
-        run.record(strand, self.events.kind("Submitted"), details)
+        run.record(strand, self._kinds["Submitted"], details)
 
-    def succeeded(self, run: Run, strand: Strand, output: str) -> None:
+    def succeeded(self, run: Run, strand: Strand, result: Json) -> None:
         """The task returned: leave the state with its result."""
-        result = Json.parse(output)
         if result.exceeds(PAYLOAD_BYTES):
             self.failed(run, strand, StatesError(DATA_LIMIT, too_large(self.events.who)))
             return
         _end(run, strand)
-        details = {**self.events.base(), "output": output}
-        run.record(strand, self.events.kind("Succeeded"), details)
+        details = {**self.events.base(), "output": result.text}
+        run.record(strand, self._kinds["Succeeded"], details)
         try:
             leave(run, strand, run.scope(strand, result=result.data), result)
         except StatesError as error:
@@ -128,7 +129,7 @@ class Task(State):
         _end(run, strand)
         named = {"error": error.error, "cause": error.cause}
         details = {key: value for key, value in named.items() if value is not None}
-        run.record(strand, self.events.kind("Failed"), {**details, **self.events.base()})
+        run.record(strand, self._kinds["Failed"], {**details, **self.events.base()})
         fail(run, strand, error)
 
     def _expire(self, run: Run, strand: Strand) -> None:
@@ -142,7 +143,7 @@ class Task(State):
             return
         run.abandon_task(strand.task)
         details = {"error": error, **self.events.base()}
-        run.record(strand, self.events.kind("TimedOut"), details)
+        run.record(strand, self._kinds["TimedOut"], details)
         fail(run, strand, StatesError(error))
 
     def _seconds(self, name: str, scope: Scope) -> float | None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from local.stepfunctions.jsontext import Json
@@ -68,6 +69,7 @@ class TaskEvents:
         return details
 
 
+@cache
 def events_for(resource: str) -> TaskEvents:
     """The events of a Resource.
 

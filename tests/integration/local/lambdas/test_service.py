@@ -276,6 +276,59 @@ async def test_a_timeout_or_a_stop_leaves_no_process_behind(tmp_path: Path) -> N
     await gone(worker)
 
 
+async def test_a_broken_library_fails_the_functions_that_use_it_and_no_other(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "__init__.py").write_text("")
+    (tmp_path / "library" / "bad.py").write_text("def (\n")
+    (tmp_path / "code.py").write_text(CODE)
+    (tmp_path / "uses.py").write_text("import library.bad\n")
+    preload = Preload(modules=("nowhere",), packages=("library",), clients=())
+    functions = [
+        LambdaFunction("echo", "code.echo", timeout=30, preload=preload),
+        LambdaFunction("uses", "uses.handler", timeout=30, preload=preload),
+    ]
+    lambdas = Lambdas(functions, Settings(tmp_path))
+    good, bad = [await lambdas.invoke(name, b"1") for name in ("echo", "uses")]
+    await lambdas.stop()
+    assert good.function_error is None
+    assert json.loads(bad.payload)["errorType"] == "Runtime.UserCodeSyntaxError"
+
+
+async def test_a_layers_modules_are_imported_once_beside_the_shared_ones(tmp_path: Path) -> None:
+    (tmp_path / "layer.py").write_text("import os\nprint('layer', os.getpid())\n")
+    (tmp_path / "code.py").write_text(CODE)
+    functions = [
+        LambdaFunction("plain", "code.echo", timeout=30, preload=NOTHING),
+        *[
+            LambdaFunction(name, "code.echo", timeout=30, preload=NOTHING.with_modules("layer"))
+            for name in ("one", "two")
+        ],
+    ]
+    lines: list[tuple[str, str]] = []
+    lambdas = Lambdas(
+        functions, Settings(tmp_path), log=lambda name, line: lines.append((name, line))
+    )
+    await lambdas.start()
+    results = [await lambdas.invoke(name, b"1") for name in ("plain", "one", "two")]
+    pids = [pid for name in ("plain", "one", "two") for pid in lambdas.workers(name)]
+    await lambdas.stop()
+    assert [result.function_error for result in results] == [None, None, None]
+    assert len(lambdas.zygotes) == 0
+    assert len([line for name, line in lines if name == "zygote" and "layer" in line]) == 1
+    for pid in pids:
+        await gone(pid)
+
+
+async def test_an_invocation_takes_the_worker_that_warming_starts(laptop: Laptop) -> None:
+    warming = asyncio.create_task(laptop.lambdas.warm("echo"))
+    await asyncio.sleep(0)
+    await laptop.lambdas.invoke("echo", b"1")
+    await warming
+    assert len(laptop.lambdas.workers("echo")) == 1
+
+
 STACK = """
 import asyncio, sys
 from pathlib import Path

@@ -90,6 +90,20 @@ def test_a_table_is_ready_to_be_created(write: Write) -> None:
     assert table.ttl_attribute == "expires"
 
 
+def test_sams_simple_table_has_one_key(write: Write) -> None:
+    template = write(
+        """
+        Resources:
+          Seen:
+            Type: AWS::Serverless::SimpleTable
+            Properties: {PrimaryKey: {Name: event, Type: Number}}
+        """
+    )
+    create = Template.load(template).tables["Seen"].create
+    assert create["AttributeDefinitions"] == [{"AttributeName": "event", "AttributeType": "N"}]
+    assert create["KeySchema"] == [{"AttributeName": "event", "KeyType": "HASH"}]
+
+
 MACHINES = """
 Resources:
   WorkFunction:
