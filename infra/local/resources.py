@@ -70,6 +70,8 @@ def _function(function: Function) -> LambdaFunction:
         memory=function.memory,
         environment=function.environment,
         concurrency=function.concurrency or 1000,
+        log_format=function.log_format,
+        event_retries=function.event_retries,
         preload=_preload(function),
         layers=function.layers,
     )
@@ -77,10 +79,9 @@ def _function(function: Function) -> LambdaFunction:
 
 def _preload(function: Function) -> Preload:
     """What a function's layers hold that takes long to import, ahead of its first invocation."""
-    usual = Preload()
-    held = [
+    slow = [
         module
         for layer, module in SLOW_LAYERS.items()
         if any(layer in arn for arn in function.layers)
     ]
-    return Preload(modules=(*usual.modules, *held), clients=usual.clients)
+    return Preload().with_modules(*slow)

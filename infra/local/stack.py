@@ -5,6 +5,7 @@ import contextlib
 import functools
 import json
 import os
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -142,12 +143,14 @@ async def running_stack(
         url = url_of(bound)
         chosen = {**parameters(server), **(overrides or {})}
         template = Template.load(root / "template.yaml", chosen, stack_name=STACK_NAME)
-        lambdas = _lambdas(template, url, root, cleanup.enter_context(_function_log(folder)))
+        log = cleanup.enter_context(_log(folder))
+        lambdas = _lambdas(template, url, root, log)
         await lambdas.start()
         cleanup.push_async_callback(lambdas.stop)
         clock, moto = SystemClock(), Moto()
         moto.reset()
         vectors = VectorStore(now=clock.now)
+        await asyncio.to_thread(moto.load, "dynamodb", "s3", "events")
         make_stores(template, moto, vectors)
         models = await served_models(server, clock.now)
         engine = Engine(Integrations(lambdas, lambda service: client_for(url, service)))
@@ -167,7 +170,7 @@ async def running_stack(
         )
         engine.subscribe(stack.see)
         engine.on_status_change(stack.rules.status_changed)
-        await cleanup.enter_async_context(serving(_app(stack, vectors), bound))
+        await cleanup.enter_async_context(serving(_app(stack, vectors, log), bound))
         warming = [asyncio.ensure_future(lambdas.warm(f"{name}:1")) for name in FIRST]
         cleanup.callback(lambda: [task.cancel() for task in warming])
         yield stack
@@ -181,7 +184,7 @@ def _lambdas(template: Template, url: str, root: Path, log: TextIO) -> Lambdas:
     )
 
 
-def _app(stack: Stack, vectors: VectorStore) -> ASGIApp:
+def _app(stack: Stack, vectors: VectorStore, log: TextIO) -> ASGIApp:
     bedrock = bedrock_app(stack.models)
     services = {
         **moto_services(stack.moto),
@@ -191,14 +194,20 @@ def _app(stack: Stack, vectors: VectorStore) -> ASGIApp:
         "s3vectors": vectors_app(vectors),
     }
     # Unsigned requests are for the scripts of the local models only.
-    return gateway(services, unsigned=bedrock)
+    return gateway(
+        services,
+        unsigned=bedrock,
+        report=lambda _service, problem: traceback.print_exception(
+            type(problem), value=problem, tb=problem.__traceback__, file=log
+        ),
+    )
 
 
 @contextlib.contextmanager
-def _function_log(folder: Path) -> Iterator[TextIO]:
-    """The file that the functions' output goes to; each stack begins it anew."""
+def _log(folder: Path) -> Iterator[TextIO]:
+    """The file that functions' output and broken services go to; each stack begins it anew."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "functions.log").open("w", encoding="utf-8", buffering=1) as log:
+    with (folder / "stack.log").open("w", encoding="utf-8", buffering=1) as log:
         yield log
 
 

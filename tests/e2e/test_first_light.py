@@ -110,7 +110,7 @@ async def test_question_answer_and_document_stay_out_of_histories_and_logs(
 ) -> None:
     stack.models.script(MODEL, [_reply(GOOD)])
     _, _, finished = await Job(stack).ask(QUESTION, None, _ignore)
-    shown = finished.record.read_text() + (tmp_path / "functions.log").read_text()
+    shown = finished.record.read_text() + (tmp_path / "stack.log").read_text()
     for private in (QUESTION, "painted red", "It is red."):
         assert private not in shown
 
