@@ -154,8 +154,8 @@ class Engine:
         given = _input(text)
         name = self.new_id() if name is None else check_name(name)
         identity = self._identity(target, name, map_run_arn)
-        known = self._executions.find(identity.arn)
-        if known is not None:
+        if self._executions.exists(identity.arn):
+            known = self._live(identity.arn)
             if known.run.open and known.run.input.text == text:
                 return known.run
             sentence = f"Execution Already Exists: '{identity.arn}'"

@@ -150,6 +150,8 @@ class Task(State):
         if name not in self._limits:
             return None
         payload, source = self._limits[name]
+        if type(source) is int and 0 < source <= _LONGEST_SECONDS:
+            return source
         seconds = expect(payload, scope, "integer", source, name)
         if not 0 < seconds <= _LONGEST_SECONDS:
             sentence = f"The {name} field must be from 1 to {_LONGEST_SECONDS} but was: {seconds}"
