@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from local.stepfunctions.advance import advance
 from local.stepfunctions.clock import Clock, Timer, VirtualClock
@@ -13,6 +13,7 @@ from local.stepfunctions.commands import (
     Command,
     Incoming,
     Redriven,
+    RunMap,
     RunTask,
     SetTimer,
     TaskFailed,
@@ -160,6 +161,8 @@ class Driver:
     def _carry_out(self, live: Live, command: Command) -> None:
         if isinstance(command, RunTask):
             self._run_task(live, command)
+        elif isinstance(command, RunMap):
+            self.spawn(self._perform_map(live, command))
         elif isinstance(command, SetTimer):
             number = command.timer
             live.timers[number] = self._clock.call_at(command.due, lambda: self._fire(live, number))
@@ -192,9 +195,44 @@ class Driver:
         self._expect_token(live, command)
         if self._engine.offer_activity(live, command):
             return
-        task = asyncio.get_running_loop().create_task(self._perform(live, command, again=again))
+        self.spawn(self._perform(live, command, again=again))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Run something that counts as busy until it ends."""
+        task = asyncio.get_running_loop().create_task(work)
         self._in_flight.add(task)
         task.add_done_callback(self._landed)
+        return task
+
+    async def gather(self, works: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run several things that each count as busy, and wait for all without counting."""
+        if not works:
+            return
+        done = self.park()
+        left = len(works)
+
+        def landed(_: object) -> None:
+            nonlocal left
+            left -= 1
+            if not left and not done.done():
+                done.set_result(None)
+
+        tasks = [self.spawn(work) for work in works]
+        for task in tasks:
+            task.add_done_callback(landed)
+        await done
+        for task in tasks:
+            task.result()
+
+    async def _perform_map(self, live: Live, command: RunMap) -> None:
+        arn = live.run.identity.arn
+        live.children[command.task] = command.spec.arn
+        try:
+            result = await self._engine.map_runs.run(arn, command.spec)
+        except StatesError as error:
+            self.post(live, TaskFailed(command.task, error.error, error.cause))
+        else:
+            self.post(live, TaskSucceeded(command.task, result))
 
     def _landed(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)

@@ -19,6 +19,7 @@ from local.stepfunctions.executions import Executions
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.machine_records import from_record, to_record
+from local.stepfunctions.mapruns.runs import MapRun, MapRuns
 from local.stepfunctions.names import Names, check_arn, check_name
 from local.stepfunctions.registry import Registry, Revision, StateMachine, Target
 from local.stepfunctions.run import Identity, Run
@@ -66,6 +67,8 @@ class Engine:
         write, published = self._executions.write, self._published
         self.driver = Driver(self, self.clock, tasks, write, published)
         self._callbacks = Callbacks(self.driver, self._executions.exists)
+        clients = getattr(tasks, "clients", None)
+        self.map_runs = MapRuns(self, clients, self._keep_map_run)
         self._restore()
 
     def _restore(self) -> None:
@@ -75,6 +78,8 @@ class Engine:
             self.machines.restore(from_record(record))
         for record in self._journal.resources("activity"):
             self.activities.restore(Activity(**record))
+        for record in self._journal.resources("map_run"):
+            self.map_runs.restore(record)
 
     def _keep_machine(self, arn: str, machine: StateMachine | None) -> None:
         if self._journal is not None:
@@ -84,6 +89,10 @@ class Engine:
         if self._journal is not None:
             record = None if activity is None else activity.record()
             self._journal.save(arn, "activity", record)
+
+    def _keep_map_run(self, run: MapRun) -> None:
+        if self._journal is not None:
+            self._journal.save(run.arn, "map_run", run.record())
 
     def resume(self) -> int:
         """Go on with every execution the journal has that did not end; returns how many."""
@@ -278,7 +287,10 @@ class Engine:
         return live.run.redriven or self.clock.now()
 
     def stop_child(self, execution_arn: str) -> None:
-        """Stop an execution that a task waited for, if it still runs."""
+        """Stop an execution or a map run that a state waited for, if it still runs."""
+        if ":mapRun:" in execution_arn:
+            self.map_runs.stop(execution_arn)
+            return
         live = self._executions.find(execution_arn)
         if live is not None and live.run.open:
             self.driver.post(live, Stopped(None, None))

@@ -11,6 +11,7 @@ from local.stepfunctions.commands import (
     CancelTimer,
     Command,
     Incoming,
+    RunMap,
     RunTask,
     SetTimer,
     TaskSubmitted,
@@ -141,7 +142,7 @@ class Executions:
 
 def _note(waiting: dict[int, Command], commands: list[Command]) -> None:
     for command in commands:
-        if isinstance(command, RunTask | CancelTask):
+        if isinstance(command, RunTask | RunMap | CancelTask):
             waiting[command.task] = command
         elif isinstance(command, SetTimer):
             waiting[command.timer] = command
@@ -150,7 +151,7 @@ def _note(waiting: dict[int, Command], commands: list[Command]) -> None:
 
 
 def _still(run: Run, command: Command) -> bool:
-    if isinstance(command, RunTask):
+    if isinstance(command, RunTask | RunMap):
         return command.task in run.tasks
     return isinstance(command, SetTimer) and command.timer in run.timers
 

@@ -30,7 +30,7 @@ class Integrations:
         self, lambdas: LambdaInvoker | None = None, clients: Clients | None = None
     ) -> None:
         self._lambdas = lambdas
-        self._clients = clients
+        self.clients = clients
 
     async def run(self, request: TaskRequest) -> Json:
         """Run one task.
@@ -46,9 +46,9 @@ class Integrations:
             return await invoke_action(self._invoker(), request)
         if events.resource_type == "states" and action == "startExecution":
             return await start_execution(request, pattern)
-        if self._clients is None:
+        if self.clients is None:
             raise StatesError(RUNTIME, f"No AWS clients are configured for {request.resource}")
-        call = (self._clients, events.resource_type, action, request)
+        call = (self.clients, events.resource_type, action, request)
         return await asyncio.to_thread(call_service, *call)
 
     def _invoker(self) -> LambdaInvoker:
