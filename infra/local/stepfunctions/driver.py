@@ -21,7 +21,7 @@ from local.stepfunctions.commands import (
     TaskSucceeded,
     TimerFired,
 )
-from local.stepfunctions.errors import TASK_FAILED, StatesError
+from local.stepfunctions.errors import TASK_FAILED, EngineKilledError, StatesError
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
@@ -124,11 +124,20 @@ class Driver:
         self._pumping = False
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        self.dead = False
         self._parked = 0
         self.tokens: dict[str, tuple[Live, int]] = {}
 
+    def kill(self) -> None:
+        """Stop dead, as if the process were killed: what did not reach the journal is lost."""
+        self.dead = True
+        self._inbox.clear()
+        self._changed.set()
+
     def post(self, live: Live, incoming: Incoming) -> None:
         """Note that something happened now; the execution moves on soon."""
+        if self.dead:
+            return
         self._inbox.append((live, incoming, self._clock.now()))
         self._changed.set()
         if not self._scheduled:
@@ -142,7 +151,7 @@ class Driver:
             return
         self._pumping = True
         try:
-            while self._inbox:
+            while self._inbox and not self.dead:
                 batch, self._inbox = self._inbox, []
                 self._move(batch)
         finally:
@@ -275,6 +284,8 @@ class Driver:
             output = await self._tasks.run(request)
         except StatesError as error:
             self._failed(live, command, error.error, error.cause)
+        except EngineKilledError:
+            self.kill()
         except Exception as error:  # noqa: BLE001 - a runner's defect must not hang the execution
             _log.exception("a task runner raised", extra={"resource": command.resource})
             self._failed(live, command, TASK_FAILED, f"{type(error).__name__}: {error}")
@@ -311,6 +322,8 @@ class Driver:
             await self._changed_or_sleeping()
 
     def _idle(self) -> bool:
+        if self.dead:
+            return True
         sleepers = self._clock.sleepers if isinstance(self._clock, VirtualClock) else 0
         return not self._inbox and len(self._in_flight) <= sleepers + self._parked
 
