@@ -47,7 +47,8 @@ class Executions:
         live.revision_id = revision.id
         live.definition = revision.definition
         self._lives[run.identity.arn] = live
-        if self._journal is not None:
+        # An Express execution lives in memory only, as on AWS.
+        if self._journal is not None and not run.identity.express:
             live.id = self._journal.next_id()
             stored = Stored(
                 live.id, run.identity, revision.definition, revision.id, run.input.text, run.started
@@ -82,6 +83,8 @@ class Executions:
         rows = []
         endings = {}
         for live, incoming, at in turn:
+            if live.run.identity.express:
+                continue
             live.happened += 1
             rows.append((live.id, live.happened, at, incoming))
             if not live.run.open or live.ends_told:
@@ -91,8 +94,8 @@ class Executions:
         journal.write(starts, rows, list(endings.values()))
 
     def forget(self, live: Live) -> None:
-        """Let an ended execution leave memory, when the journal has it."""
-        if self._journal is not None:
+        """Let an ended execution leave memory: the journal has it, or it is Express."""
+        if self._journal is not None or live.run.identity.express:
             self._lives.pop(live.run.identity.arn, None)
 
     def summaries(self, column: str, arn: str) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from local.stepfunctions.faults import Faults, Kind, Moment, at
 from local.stepfunctions.integrations.runner import Clients, Integrations
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import JsonValue, dumps, loads
+from local.stepfunctions.virtual_time import pass_time
 
 Handler = Callable[[Any], Any]
 _YEAR: Final = 366 * 86_400_000
@@ -268,20 +269,14 @@ class StepFunctions:
     async def advance(self, **duration: float) -> None:
         """Let time pass, such as `advance(hours=24)`."""
         target = self.clock.now() + round(timedelta(**duration).total_seconds() * 1000)
-        await self._advance_to(target, lambda: True)
+        await pass_time(self.clock, target, self.settle)
         self.clock.move_to(target)
 
     async def finish(self, execution: Execution) -> Execution:
         """Let as much time pass as the execution needs to end, a year at most."""
         target = self.clock.now() + _YEAR
-        await self._advance_to(target, lambda: execution.status == "RUNNING")
+        await pass_time(self.clock, target, self.settle, lambda: execution.status == "RUNNING")
         return execution
-
-    async def _advance_to(self, target: int, going: Callable[[], bool]) -> None:
-        await self.settle()
-        while going() and (due := self.clock.next_due()) is not None and due <= target:
-            self.clock.move_to(due)
-            await self.settle()
 
     async def sleep(self, seconds: float) -> None:
         """For handlers: take so much virtual time."""

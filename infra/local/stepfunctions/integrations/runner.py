@@ -7,6 +7,7 @@ from typing import Any
 from local.invoke import LambdaInvoker
 from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.functions import invoke_action, invoke_function
+from local.stepfunctions.integrations.http import invoke_endpoint
 from local.stepfunctions.integrations.nested import start_execution
 from local.stepfunctions.integrations.services import call_service
 from local.stepfunctions.jsontext import Json
@@ -46,6 +47,8 @@ class Integrations:
             return await invoke_action(self._invoker(), request)
         if events.resource_type == "states" and action == "startExecution":
             return await start_execution(request, pattern)
+        if (events.resource_type, action) == ("http", "invoke"):
+            return await asyncio.to_thread(invoke_endpoint, self.clients, request)
         if self.clients is None:
             raise StatesError(RUNTIME, f"No AWS clients are configured for {request.resource}")
         call = (self.clients, events.resource_type, action, request)
