@@ -22,7 +22,7 @@ given_$(1) := $$(filter command,$$(origin $(1)))
 override $(1) := $$(if $$(given_$(1)),$$(value $(1)))
 export $(1)
 endef
-$(foreach name,DOCS QUESTION BUDGET PORT NAME MODEL_SERVER MODEL,$(eval $(call taken,$(name))))
+$(foreach name,DOCS QUESTION BUDGET PORT NAME MODEL_SERVER MODEL PARAMETERS,$(eval $(call taken,$(name))))
 
 # $(call option,VARIABLE,--option): adds the option to the shell's arguments when it was given
 option = $(if $(given_$(1)),set -- "$$@" $(2) "$$$(1)";)
@@ -82,9 +82,8 @@ machines: environment
 prove: environment ## everything exhaustive: fault points, kill loops, races (up to an hour)
 	@if ls tests/prove/test_*.py >/dev/null 2>&1; then $(pytest) tests/prove; \
 	else echo "tests/prove holds no tests"; fi
-bench: environment ## benchmarks
-	@if ls tests/benchmarks/test_*.py >/dev/null 2>&1; then $(pytest) tests/benchmarks; \
-	else echo "tests/benchmarks holds no benchmarks"; fi
+bench: environment ## benchmarks; each prints a table
+	@for script in tests/benchmarks/*.py; do PYTHONPATH=tests $(PYTHON) "$$script"; done
 
 # --- Build and deploy -----------------------------------------------------------------------------
 
@@ -92,8 +91,8 @@ bench: environment ## benchmarks
 build: environment sam-environment ## build layers and functions into .aws-sam
 	@infra/build.sh
 	@$(pytest) tests/architecture/test_build.py
-deploy: build ## deploy what was built to your AWS account; asks before it changes anything
-	@$(SAM) deploy
+deploy: build ## deploy to your AWS account, asks first: PARAMETERS="ChatModel=... AlarmEmail=..."
+	@$(SAM) deploy $(if $(given_PARAMETERS),--parameter-overrides $$PARAMETERS)
 
 # --- Grow -----------------------------------------------------------------------------------------
 

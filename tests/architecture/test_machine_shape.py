@@ -7,15 +7,19 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from architecture.project import Json, Project, State, hold, inner_machines, pascal, scopes, targets
+from architecture.project import (
+    Json,
+    Project,
+    State,
+    hold,
+    inner_machines,
+    pascal,
+    scopes,
+    step_module,
+    targets,
+)
 
 ENDS: Final = frozenset({"Succeed", "Fail"})
-NEVER_CAUGHT: Final[Mapping[str, str]] = {
-    "answer-question": "nothing has to be undone; redrive continues at the state that failed",
-    "ask-model": "nothing has to be undone; its caller sees the real error",
-    "ingest-documents": "nothing has to be undone; ingesting again replaces what went in",
-}
-"""Workflows whose Tasks may fail uncaught, and why; any other has to catch and compensate."""
 
 
 def languages(project: Project) -> Iterator[str]:
@@ -93,10 +97,15 @@ def retry_without_literals(project: Project) -> Iterator[str]:
                     yield f"{state}: {field} in Retry has to be a literal"
 
 
-def uncaught(project: Project) -> Iterator[str]:
+def uncaught(project: Project, undone: frozenset[str]) -> Iterator[str]:
+    """A workflow with an effect to undo has to catch; without one, the run fails where it fails.
+
+    Then it ends under the error's real name, and redrive continues exactly there.
+    """
+    with_effects = {state.workflow for state in project.tasks() if state.step in undone}
     for state in project.tasks():
-        if "Catch" not in state.body and state.workflow not in NEVER_CAUGHT:
-            yield f"{state}: needs a Catch, or its workflow a reason in NEVER_CAUGHT"
+        if state.workflow in with_effects and "Catch" not in state.body:
+            yield f"{state}: needs a Catch, because its workflow has effects to undo"
 
 
 def forgetful_catches(project: Project) -> Iterator[str]:
@@ -124,6 +133,14 @@ def bare_placeholders(texts: Mapping[str, str]) -> Iterator[str]:
             outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
             if "${" in outside:
                 yield f"{name}: a placeholder stands outside quotes: {line.strip()}"
+
+
+def _undone(project: Project) -> frozenset[str]:
+    """Steps whose effect another step undoes."""
+    handlers = {name: step_module(name, "handler").handler for name in project.steps()}
+    return frozenset(
+        name for name, handler in handlers.items() if getattr(handler, "compensated_by", None)
+    )
 
 
 def _all_scopes(project: Project) -> Iterator[tuple[str, Json]]:
@@ -274,17 +291,13 @@ def test_an_expression_in_retry_is_named(project: Project) -> None:
     ]
 
 
-def test_tasks_catch_or_their_workflow_says_why_not(project: Project) -> None:
-    hold(uncaught(project))
-    assert NEVER_CAUGHT.keys() <= project.machines.keys(), "a reason for a workflow that is gone"
+def test_tasks_catch_where_something_has_to_be_undone(project: Project) -> None:
+    hold(uncaught(project, _undone(project)))
 
 
-def test_a_task_without_catch_or_reason_is_named(project: Project) -> None:
-    altered = Project(
-        project.template, project.stacks, {"place-order": project.machines["ask-model"]}
-    )
-    assert list(uncaught(altered)) == [
-        "place-order: Admit: needs a Catch, or its workflow a reason in NEVER_CAUGHT"
+def test_a_task_that_leaves_effects_behind_is_named(project: Project) -> None:
+    assert list(uncaught(project, frozenset({"call_model"}))) == [
+        "ask-model: Admit: needs a Catch, because its workflow has effects to undo"
     ]
 
 

@@ -8,14 +8,10 @@ from autoops.domain.workflows import WORKFLOWS
 
 
 def broken_steps(project: Project) -> Iterator[str]:
-    used = {state.step for state in project.tasks()}
     for kind, names in (("steps", project.steps()), ("triggers", project.triggers())):
         for name in names:
             yield from _broken_folder(project, kind, name)
             yield from _broken_resource(project, kind, name)
-            if kind == "steps" and name not in used:
-                resource = f"{pascal(name)}FunctionArn"
-                yield f"step {name}: no machine runs ${{{resource}}}; give it a state"
 
 
 def stray_resources(project: Project) -> Iterator[str]:
@@ -83,14 +79,14 @@ def _in(workflow: str, state: object) -> bool:
 
 def _skeleton(root: Path) -> Path:
     """A project folder with one step and nothing else."""
-    step = root / "functions" / "steps" / "grade_answer"
+    step = root / "functions" / "steps" / "zip_words"
     step.mkdir(parents=True)
     (step / "__init__.py").touch()
     return root
 
 
 def _bare(project: Project, root: Path) -> Project:
-    machines = {"grade-answers": project.machines["ask-model"]}
+    machines = {"zip-words": project.machines["ask-model"]}
     return Project(project.template, {}, machines, _skeleton(root))
 
 
@@ -100,26 +96,24 @@ def test_the_chain_of_each_step_is_whole(project: Project) -> None:
 
 def test_each_missing_link_of_a_step_is_named(project: Project, tmp_path: Path) -> None:
     assert list(broken_steps(_bare(project, tmp_path))) == [
-        "step grade_answer: lacks functions/steps/grade_answer/step.py",
-        "step grade_answer: template.yaml lacks GradeAnswerFunction",
-        "step grade_answer: no machine runs ${GradeAnswerFunctionArn}; give it a state",
+        "step zip_words: lacks functions/steps/zip_words/step.py",
+        "step zip_words: template.yaml lacks ZipWordsFunction",
     ]
 
 
 def test_a_step_under_another_name_is_named(project: Project, tmp_path: Path) -> None:
     bare = _bare(project, tmp_path)
-    folder = tmp_path / "functions/steps/grade_answer"
-    (folder / "step.py").write_text("def grade(given): ...\n")
+    folder = tmp_path / "functions/steps/zip_words"
+    (folder / "step.py").write_text("def zip_them(given): ...\n")
     (folder / "handler.py").touch()
     handler = {
         "Type": "AWS::Serverless::Function",
-        "Properties": {"Handler": "steps.grade.handler"},
+        "Properties": {"Handler": "steps.zip.handler"},
     }
-    altered = bare.with_template(lambda t: t["Resources"].update(GradeAnswerFunction=handler))
+    altered = bare.with_template(lambda t: t["Resources"].update(ZipWordsFunction=handler))
     assert list(broken_steps(altered))[:2] == [
-        "step grade_answer: its step.py lacks the function grade_answer",
-        "step grade_answer: GradeAnswerFunction has to have Handler"
-        " steps.grade_answer.handler.handler",
+        "step zip_words: its step.py lacks the function zip_words",
+        "step zip_words: ZipWordsFunction has to have Handler steps.zip_words.handler.handler",
     ]
 
 
@@ -138,22 +132,22 @@ def test_the_chain_of_each_workflow_is_whole(project: Project) -> None:
 
 
 def test_each_missing_link_of_a_workflow_is_named(project: Project, tmp_path: Path) -> None:
-    machines = {"grade-answers": project.machines["answer-question"]}
+    machines = {"zip-words": project.machines["answer-question"]}
     altered = Project(project.template, {}, machines, tmp_path)
     assert list(broken_workflows(altered)) == [
-        "workflow grade-answers: template.yaml lacks GradeAnswersWorkflow",
-        "workflow grade-answers: autoops/domain/workflows.py lacks its start contract",
+        "workflow zip-words: template.yaml lacks ZipWordsWorkflow",
+        "workflow zip-words: autoops/domain/workflows.py lacks its start contract",
     ]
 
 
 def test_missing_tests_and_events_are_named(project: Project, tmp_path: Path) -> None:
     bare = _bare(project, tmp_path)
     assert list(untested_steps(bare)) == [
-        "step grade_answer: lacks tests/unit/steps/test_grade_answer.py",
-        "step grade_answer: lacks a sample event in tests/events/grade_answer/",
+        "step zip_words: lacks tests/unit/steps/test_zip_words.py",
+        "step zip_words: lacks a sample event in tests/events/zip_words/",
     ]
     assert list(untested_workflows(bare)) == [
-        "workflow grade-answers: lacks tests/workflows/test_grade_answers.py"
+        "workflow zip-words: lacks tests/workflows/test_zip_words.py"
     ]
 
 
