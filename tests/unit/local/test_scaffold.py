@@ -10,7 +10,14 @@ import pytest
 from local.scaffold import ROOT, ScaffoldError, main, step_files, workflow_files, write
 
 COPIED = ("functions", "infra", "statemachines", "tests", "docs")
-COPIED_FILES = ("template.yaml", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "LICENSE")
+COPIED_FILES = (
+    "template.yaml",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "CHANGELOG.md",
+    "LICENSE",
+)
 
 
 @pytest.fixture
