@@ -15,12 +15,12 @@ from rich.markup import escape
 from autoops.domain.money import ceiling, dollars
 from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
 from autoops.errors import InvalidInput
+from local.command import INTERRUPTED
 from local.corpus import QUESTION, Corpus, CorpusError, documents_at, language_reference
 from local.models import model_server as model_server_of
 
 BAD_INPUT: Final = 2
 FAILED: Final = 1
-INTERRUPTED: Final = 130
 PORT: Final = 4580
 
 app = typer.Typer(
@@ -94,11 +94,6 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
     from local.show import keep_up
 
     _finish(_run(keep_up(console, port=port, server=server)))
-
-
-def main() -> None:
-    """Entry point of the `autoops` command."""
-    app()
 
 
 def _checked(
