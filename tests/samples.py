@@ -3,16 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from hypothesis import settings
-
 from autoops.domain.contracts import Json, Run
 from autoops.domain.ledger import Admission, CallClaim, CallRecord, OpenedRun, StepRecord
 from autoops.domain.model import Message, ModelRequest, PromptVersion
 from autoops.domain.passages import Chunk, Passage
 from autoops.domain.pricing import Usage
-
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
-settings.load_profile("fixed")
 
 NOON: Final = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 EXECUTION: Final = "arn:aws:states:us-east-1:123456789012:execution:answer-question:r1"

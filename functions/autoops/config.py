@@ -59,6 +59,8 @@ class Settings:
             name: environment[variable] for name, variable in names.items()
         }
         values["account_ceiling"] = dollars(environment["ACCOUNT_CEILING"], "ACCOUNT_CEILING")
+        if not environment["EMBEDDING_DIMENSIONS"].isdecimal():
+            raise InvalidInput("environment: EMBEDDING_DIMENSIONS is not a whole number")
         values["embedding_dimensions"] = int(environment["EMBEDDING_DIMENSIONS"])
         return cls(**values)  # type: ignore[arg-type]  # one type per field, checked above
 

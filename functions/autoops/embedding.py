@@ -7,6 +7,7 @@ from autoops.domain.contracts import plain
 from autoops.domain.ledger import CallClaim
 from autoops.domain.model import ModelReply
 from autoops.domain.vectors import Vectors
+from autoops.errors import ModelMisconfigured
 from autoops.ports import Embedder
 
 
@@ -16,6 +17,7 @@ def embedded(
     """One vector per text, in order, under an admitted call.
 
     Raises:
+        ModelMisconfigured: the vectors are not of the length that the index has; they are paid.
         TryAgain, GiveUp: as `PaidCalls.make`.
     """
 
@@ -26,4 +28,10 @@ def embedded(
         )
 
     reply, _ = calls.make(claim, call)
-    return Vectors.read(reply.tool_input)
+    vectors = Vectors.read(reply.tool_input)
+    if vectors.dimensions != embedder.dimensions or len(vectors.rows()) != len(texts):
+        raise ModelMisconfigured(
+            f"embedding model {embedder.model}: expected {len(texts)} vectors"
+            f" of {embedder.dimensions} dimensions; check EMBEDDING_DIMENSIONS"
+        )
+    return vectors

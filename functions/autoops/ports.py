@@ -47,6 +47,11 @@ class Embedder(Protocol):
         """Its priced model id."""
         ...
 
+    @property
+    def dimensions(self) -> int:
+        """The length of its vectors."""
+        ...
+
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """One vector per text, in order.
 

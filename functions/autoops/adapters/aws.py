@@ -24,12 +24,18 @@ TRANSIENT: Final = frozenset(
         "InternalError",
         "InternalFailure",
         "InternalServerError",
+        "InternalServerException",
         "LimitExceededException",
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestTimeout",
+        "RequestTimeoutException",
         "ServiceUnavailable",
         "ServiceUnavailableException",
         "SlowDown",
+        "ThrottledException",
+        "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
         "TransactionInProgressException",
@@ -78,13 +84,31 @@ def error_code(error: Exception) -> str:
     return str(response.get("Error", {}).get("Code", ""))
 
 
+def is_transient(error: Exception) -> bool:
+    """The service answered that the same request may succeed later."""
+    response = getattr(error, "response", None) or {}
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return error_code(error) in TRANSIENT or status == 429 or status >= 500
+
+
+def is_network_error(error: Exception) -> bool:
+    """No whole answer came from the service."""
+    from botocore.exceptions import ConnectionError as NotConnectedError
+    from botocore.exceptions import HTTPClientError, IncompleteReadError
+
+    broken = isinstance(error, NotConnectedError | HTTPClientError | IncompleteReadError)
+    return broken or type(error).__name__ == "ResponseParserError"
+
+
 def translated(error: Exception, service: str) -> AutoOpsError:
     """One of our errors for what botocore raised; it holds code and service, no content."""
     code = error_code(error)
-    if code in TRANSIENT:
+    if is_transient(error):
         return DependencyUnavailable(f"{service}: {code}")
     if code:
         return InvalidInput(f"{service} refused the request: {code}")
     if type(error).__name__ == "NoRegionError":
         return InvalidInput("environment: AWS_REGION not set")
-    return DependencyUnavailable(f"{service}: {type(error).__name__}")
+    if is_network_error(error):
+        return DependencyUnavailable(f"{service}: {type(error).__name__}")
+    return InvalidInput(f"{service}: {type(error).__name__}; check credentials and the request")

@@ -9,18 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    ReadTimeoutError,
-)
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ConnectionError as NotConnectedError
+from botocore.parsers import ResponseParserError
 
-from autoops.adapters.aws import client, error_code
+from autoops.adapters.aws import client, error_code, is_network_error, is_transient
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
-from autoops.domain.contracts import Json
+from autoops.domain.contracts import Json, whole_text
 from autoops.domain.model import Message, ModelReply, ModelRequest
 from autoops.domain.passages import Embeddings
 from autoops.domain.pricing import Usage
@@ -56,6 +52,8 @@ ERRORS: Final[Mapping[str, type[AutoOpsError]]] = {
     "ServiceQuotaExceededException": ModelMisconfigured,
 }
 TOO_LONG: Final = ("too long", "context length", "maximum context", "too many input tokens")
+FAILED: Final = (ClientError, BotoCoreError, ResponseParserError)
+"""What a client raises; the last is no BotoCoreError."""
 TOOL: Final = "answer"
 COHERE_TEXTS: Final = 96
 HINT_BYTES: Final = 300
@@ -77,9 +75,9 @@ class BedrockChat:
                 chat.invoke(_messages(request), toolConfig=_tool(chat, schema))
             else:
                 chat.invoke(_messages(request, schema))
-        except (ClientError, BotoCoreError) as error:
+        except FAILED as error:
             raise model_error(error) from error
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
             # langchain-aws stumbles over replies without usage and over tool input that is no
             # object; both were paid for, and both are judged from the reply as it came.
             if kept.reply is None:
@@ -137,16 +135,24 @@ class BedrockEmbedder:
         """See `Embedder.model`."""
         return self._model
 
+    @property
+    def dimensions(self) -> int:
+        """See `Embedder.dimensions`."""
+        return self._dimensions
+
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """See `Embedder.embed`."""
-        answers = [self._invoke(body) for body in self._bodies(texts)]
-        vectors = [vector for answer in answers for vector in _vectors(answer)]
-        if any(len(vector) != self._dimensions for vector in vectors) or len(vectors) != len(texts):
-            raise ModelMisconfigured(
-                f"embedding model {self._model}: expected {len(texts)} vectors"
-                f" of {self._dimensions} dimensions; check EMBEDDING_DIMENSIONS"
-            )
-        return Embeddings(vectors=Vectors.pack(vectors), usage=_embedding_usage(answers))
+        answers: list[Json] = []
+        for body in self._bodies(texts):
+            try:
+                answers.append(self._invoke(body))
+            except AutoOpsError as error:
+                if not answers:
+                    raise
+                # What came before was charged: the batch as a whole is neither free nor done.
+                reason = f"{type(error).__name__} after {len(answers)} requests of the batch"
+                raise ModelFaulted(f"bedrock: {reason}") from error
+        return Embeddings(vectors=_packed(answers), usage=_embedding_usage(answers))
 
     def _bodies(self, texts: Sequence[str]) -> Iterator[Json]:
         if self._model.startswith("amazon.titan"):
@@ -161,8 +167,10 @@ class BedrockEmbedder:
         try:
             answer = self._runtime.invoke_model(modelId=self._model, body=json.dumps(body))
             return json.loads(answer["body"].read())
-        except (ClientError, BotoCoreError) as error:
+        except FAILED as error:
             raise model_error(error) from error
+        except ValueError as error:
+            raise ModelFaulted("bedrock: the answer was cut off on its way") from error
 
 
 def model_error(error: Exception) -> AutoOpsError:
@@ -174,13 +182,12 @@ def model_error(error: Exception) -> AutoOpsError:
     if code == "ValidationException" and "on-demand throughput" in message:
         return ModelMisconfigured("the model has no on-demand throughput; use an inference profile")
     if code:
-        return ERRORS.get(code, ModelUnavailable)(f"bedrock: {code}{_advice(error, code)}")
-    if isinstance(error, ConnectTimeoutError | EndpointConnectionError):
+        unknown = ModelUnavailable if is_transient(error) else ModelMisconfigured
+        return ERRORS.get(code, unknown)(f"bedrock: {code}{_advice(error, code)}")
+    if isinstance(error, NotConnectedError):
         return ModelUnavailable("bedrock: cannot be reached; check the endpoint and the network")
-    if isinstance(error, ReadTimeoutError):
-        return ModelTimedOut("bedrock: no answer within the read timeout")
-    if isinstance(error, BotoCoreError) and "Connection" in type(error).__name__:
-        return ModelTimedOut(f"bedrock: the connection broke ({type(error).__name__})")
+    if is_network_error(error):
+        return ModelTimedOut(f"bedrock: no whole answer came ({type(error).__name__})")
     return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
 
 
@@ -238,34 +245,57 @@ def _reply(answer: Json) -> ModelReply:
     """
     if not answer or "output" not in answer or "stopReason" not in answer:
         raise ModelFaulted("bedrock: the answer was cut off on its way")
-    content = answer["output"].get("message", {}).get("content", [])
-    called = [block["toolUse"] for block in content if "toolUse" in block]
+    content = (answer["output"].get("message") or {}).get("content") or []
+    called = [block["toolUse"]["input"] for block in content if _calls_the_tool(block)]
+    said = [whole_text(block.get("text", "")) for block in content]
+    one = called[0] if called and all(each == called[0] for each in called) else None
+    if one is not None and _is_json(one):
+        called = []
+    else:
+        # Judged as text: several answers, and numbers and characters that no store can keep.
+        one = None
     return ModelReply(
-        stop_reason=answer["stopReason"],
-        text="".join(block.get("text", "") for block in content),
-        tool_input=next((tool["input"] for tool in called if tool["name"] == TOOL), None),
+        stop_reason=str(answer["stopReason"]),
+        text="".join(said) + "\n".join(map(json.dumps, called)),
+        tool_input=one,
         usage=_usage(answer.get("usage")),
     )
 
 
+def _calls_the_tool(block: Json) -> bool:
+    return bool(block.get("toolUse", {}).get("name") == TOOL)
+
+
+def _is_json(value: Json) -> bool:
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        return False
+    return whole_text(text) == text
+
+
 def _usage(counted: Json) -> Usage | None:
-    if not counted:
+    """The tokens, None where the reply does not say: unknown is not nothing."""
+    kinds = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    tokens = [(counted or {}).get(kind) for kind in kinds]
+    if not all(isinstance(count, int) for count in tokens[:2]) or not any(tokens):
         return None
-    return Usage(
-        input=counted.get("inputTokens", 0),
-        output=counted.get("outputTokens", 0),
-        cache_read=counted.get("cacheReadInputTokens", 0),
-        cache_write=counted.get("cacheWriteInputTokens", 0),
-    )
+    sent, made, read, written = (count or 0 for count in tokens)
+    return Usage(input=sent, output=made, cache_read=read, cache_write=written)
 
 
-def _vectors(answer: Json) -> list[list[float]]:
+def _packed(answers: Sequence[Json]) -> Vectors:
+    try:
+        return Vectors.pack([row for answer in answers for row in _rows(answer)])
+    except (InvalidInput, KeyError, TypeError) as error:
+        raise ModelFaulted("embedding model: the answer holds no vectors of one length") from error
+
+
+def _rows(answer: Json) -> list[list[float]]:
     if "embedding" in answer:
         return [answer["embedding"]]
-    found = answer.get("embeddings")
-    rows = found.get("float") if isinstance(found, dict) else found
-    if not isinstance(rows, list):
-        raise InvalidInput("embedding model: the answer holds no vectors")
+    found = answer["embeddings"]
+    rows: list[list[float]] = found["float"] if isinstance(found, dict) else found
     return rows
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from autoops.domain.contracts import whole_text
 from autoops.domain.passages import DocumentState, DocumentText
 
 _MARKS: Final = (
@@ -16,6 +17,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+ENCRYPTED: Final = "encrypted; remove the password"
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 _BLANKS = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
@@ -78,18 +80,18 @@ def _read_html(document: str, content: bytes) -> DocumentText:
 
 def _read_pdf(document: str, content: bytes) -> DocumentText:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
     try:
         pdf = PdfReader(io.BytesIO(content))
         if pdf.is_encrypted and not pdf.decrypt(""):
-            return _failed(document, DocumentState.PARSE_FAILED, "encrypted; remove the password")
-        pages = tuple(page.extract_text() for page in pdf.pages)
-        title = (pdf.metadata.title if pdf.metadata else None) or PurePosixPath(document).stem
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        reason = f"no readable PDF ({type(error).__name__})"
+            return _failed(document, DocumentState.PARSE_FAILED, ENCRYPTED)
+        pages = tuple(whole_text(page.extract_text()) for page in pdf.pages)
+        title = whole_text((pdf.metadata.title if pdf.metadata else None) or "").strip()
+    except Exception as error:  # noqa: BLE001  # one bad file stops no other
+        name = type(error).__name__
+        reason = ENCRYPTED if name == "DependencyError" else f"no readable PDF ({name})"
         return _failed(document, DocumentState.PARSE_FAILED, reason)
-    read = _read(document, title, pages)
+    read = _read(document, title or PurePosixPath(document).stem, pages)
     return read if any(page.strip() for page in pages) else _no_text_layer(document)
 
 

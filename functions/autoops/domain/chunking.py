@@ -55,8 +55,9 @@ def _joined(page: str) -> Iterator[_Piece]:
     for piece in _paragraphs(page):
         if gathered is None:
             gathered = piece
-        elif len(gathered.text) + 2 + len(piece.text) <= CHUNK_CHARACTERS:
-            gap = "\n" * max(2, piece.line - gathered.line - gathered.text.count("\n"))
+            continue
+        gap = "\n" * max(2, piece.line - gathered.line - gathered.text.count("\n"))
+        if len(gathered.text) + len(gap) + len(piece.text) <= CHUNK_CHARACTERS:
             gathered = _Piece(f"{gathered.text}{gap}{piece.text}", gathered.line)
         else:
             yield gathered
@@ -81,13 +82,20 @@ def _paragraphs(page: str) -> Iterator[_Piece]:
 def _split(piece: _Piece) -> Iterator[_Piece]:
     """A paragraph that is too long, cut at sentence ends, else at the limit."""
     text, line = piece.text, piece.line
-    while len(text) > LONGEST_CHARACTERS:
-        ends = [end.end() for end in _SENTENCE_END.finditer(text, 0, CHUNK_CHARACTERS)]
-        cut = ends[-1] if ends else CHUNK_CHARACTERS
-        head = text[:cut]
-        if head.strip():
-            yield _Piece(head.rstrip(), line)
-        line += head.count("\n")
-        text = text[cut:]
-    if text.strip():
-        yield _Piece(text, line)
+    start = 0
+    while start < len(text):
+        end = _cut(text, start)
+        part = text[start:end]
+        blank = part.rfind("\n", 0, len(part) - len(part.lstrip())) + 1
+        if part.strip():
+            yield _Piece(part[blank:].rstrip(), line + part.count("\n", 0, blank))
+        line += part.count("\n")
+        start = end
+
+
+def _cut(text: str, start: int) -> int:
+    if len(text) - start <= LONGEST_CHARACTERS:
+        return len(text)
+    limit = start + CHUNK_CHARACTERS
+    ends = [end.end() for end in _SENTENCE_END.finditer(text, start, limit)]
+    return ends[-1] if ends else limit

@@ -21,7 +21,8 @@ def checked(quotes: Iterable[Quote], passages: Iterable[Passage]) -> tuple[Citat
 def _found(quotes: Iterable[Quote], by_id: dict[str, Passage]) -> Iterator[Citation]:
     for quote in quotes:
         passage = by_id.get(quote.passage.strip("[] "))
-        if passage and _folded(quote.quote) in _folded(passage.chunk.text):
+        words = _folded(quote.quote)
+        if passage and words and words in _folded(passage.chunk.text):
             chunk = passage.chunk
             yield Citation(
                 document=chunk.document,

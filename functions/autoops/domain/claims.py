@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from autoops.domain.answers import answer_schema, schema_bytes
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.ledger import CallClaim
-from autoops.domain.model import REQUEST_TOKENS, ModelRequest
+from autoops.domain.model import PER_MESSAGE_TOKENS, REQUEST_TOKENS, ModelRequest
 from autoops.domain.pricing import price_of
 
 
@@ -33,7 +33,8 @@ def claim_for_texts(call: str, model: str, texts: Sequence[str]) -> CallClaim:
     Raises:
         UnpricedModel: no ceiling could hold.
     """
-    tokens = sum(len(text.encode()) for text in texts) + REQUEST_TOKENS
+    framing = REQUEST_TOKENS + PER_MESSAGE_TOKENS * len(texts)
+    tokens = sum(len(text.encode()) for text in texts) + framing
     return CallClaim(
         call=call,
         fingerprint=_fingerprint([model, list(texts)]),

@@ -72,7 +72,7 @@ def to_json(value: object) -> str:
     bytes base64, a model its fields.
 
     Raises:
-        InvalidInput: NaN, Infinity, or a type that JSON cannot carry.
+        InvalidInput: NaN, Infinity, a time without zone, or a type that JSON cannot carry.
     """
     return json.dumps(
         plain(value), ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
@@ -108,6 +108,8 @@ def _plain_scalar(value: object) -> Json:
 
 def _plain_moment_or_bytes(value: object) -> Json:
     if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InvalidInput("a time without its zone cannot be written as JSON")
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()

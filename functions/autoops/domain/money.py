@@ -1,6 +1,7 @@
 """Money is integer nano-dollars: 1,000,000,000 are one US dollar. No float ever holds an amount."""
 
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Final
 
 from autoops.errors import InvalidInput
@@ -24,10 +25,12 @@ def dollars(text: str | int | Decimal, field: str) -> int:
         raise InvalidInput(f'{field}: not a number; give dollars such as "0.25"') from None
     if not amount.is_finite() or amount.adjusted() > 12:
         raise InvalidInput(f'{field}: must be a finite amount; give dollars such as "0.25"')
-    nano = amount * NANO
-    if nano != nano.to_integral_value():
+    if not amount:
+        return 0
+    # A Decimal product is rounded to 28 digits; a fraction is not.
+    if amount.adjusted() < -9 or (nano := Fraction(amount) * NANO).denominator != 1:
         raise InvalidInput(f"{field}: finer than a nano-dollar; give at most 9 decimals")
-    return int(nano)
+    return nano.numerator
 
 
 def ceiling(requested: str | None, default: int, account: int) -> int:

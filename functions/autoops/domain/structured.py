@@ -5,7 +5,9 @@ over, conversions lose nothing, and everything else is a violation, phrased for 
 """
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,12 +21,19 @@ from autoops.errors import ContentBlocked, ModelFaulted, OutputEmpty, OutputTrun
 
 EXCERPT_CHARACTERS: Final = 2_000
 VIOLATIONS: Final = 20
+VIOLATION_CHARACTERS: Final = 300
 CANDIDATES: Final = 64
+EXACT: Final = 2**53
+"""Every whole number below it is a float of its own."""
 GOOD_STOPS: Final = ("end_turn", "tool_use", "stop_sequence", "malformed_tool_use")
 """After the last one the text is judged, and a correction asked for where it does not hold."""
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_OPENS_OBJECT = re.compile(r"""\{\s*(["'{}\[]|[\w$.-]+\s*:)""")
+
+
+Location = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,22 @@ class Rejected:
 
 
 class _Broken(ValueError):  # noqa: N818  # a verdict inside this module
-    """JSON that the standard loader would take and that must not count."""
+    """A text whose JSON objects cannot be told apart from its prose."""
+
+
+class _Object(dict[str, Json]):
+    """A JSON object that knows which of its fields were given twice."""
+
+    def __init__(self, pairs: list[tuple[str, Json]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(name for name, _ in pairs)
+        self.twice = sorted(name for name, times in counts.items() if times > 1)
+
+
+class _NotFinite(str):
+    """A number that JSON's standard loader would take and that must not count."""
+
+    __slots__ = ()
 
 
 def check_stop(reply: ModelReply) -> None:
@@ -91,7 +115,10 @@ def correction(
 
 
 def _judge_text(text: str, answer: str) -> Accepted | Rejected:
-    verdicts = [_judge_candidate(candidate, answer) for candidate in _objects(text)]
+    try:
+        verdicts = [_judge_candidate(candidate, answer) for candidate in _objects(text)]
+    except _Broken as problem:
+        return Rejected((str(problem),))
     good = {
         to_json(verdict.value): verdict for verdict in verdicts if isinstance(verdict, Accepted)
     }
@@ -105,46 +132,67 @@ def _judge_text(text: str, answer: str) -> Accepted | Rejected:
 
 def _judge_candidate(text: str, answer: str) -> Accepted | Rejected:
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_no_constant,
-            parse_float=_finite_float,
-        )
-    except (_Broken, json.JSONDecodeError) as problem:
-        reason = str(problem) if isinstance(problem, _Broken) else "the JSON is broken"
-        return Rejected((reason,))
-    return _validated(value, answer)
+        return _validated(_parsed(text), answer)
+    except RecursionError:
+        return Rejected(("the JSON is nested too deeply",))
+    except ValueError:
+        return Rejected(("the JSON is broken",))
+
+
+def _parsed(text: str) -> Json:
+    return json.loads(
+        text, object_pairs_hook=_Object, parse_constant=_NotFinite, parse_float=_finite_or_not
+    )
 
 
 def _validated(value: Json, answer: str) -> Accepted | Rejected:
     contract = answer_contract(answer)
-    schema = answer_schema(answer)
     try:
-        return Accepted(contract.model_validate_json(_text_of(_coerced(value, schema))))
-    except _Broken as problem:
-        return Rejected((str(problem),))
+        problems = tuple(_violation(where, what) for where, what in _unfit(value))
+        if problems:
+            return Rejected(problems[:VIOLATIONS])
+        coerced = json.dumps(_coerced(value, answer_schema(answer)), ensure_ascii=False)
+        return Accepted(contract.model_validate_json(coerced))
+    except RecursionError:
+        return Rejected(("the JSON is nested too deeply",))
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_input=False)[:VIOLATIONS]
-        return Rejected(tuple(_violation(problem["loc"], problem["msg"]) for problem in problems))
+        wrong = error.errors(include_url=False, include_input=False)[:VIOLATIONS]
+        return Rejected(tuple(_violation(problem["loc"], problem["msg"]) for problem in wrong))
 
 
-def _violation(location: tuple[int | str, ...], message: str) -> str:
+def _unfit(value: Json, where: Location = ()) -> Iterator[tuple[Location, str]]:
+    """What the standard loader takes and must not count, with the place where it stands."""
+    if isinstance(value, dict):
+        for name in getattr(value, "twice", ()):
+            yield (*where, name), "given twice; give each field once"
+        for name, item in value.items():
+            yield from _unfit_text(name, where)
+            yield from _unfit(item, (*where, name))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _unfit(item, (*where, number))
+    elif isinstance(value, _NotFinite) or (isinstance(value, float) and not math.isfinite(value)):
+        yield where, f"{str(value)[:20]} is not allowed; give a finite number"
+    elif isinstance(value, str):
+        yield from _unfit_text(value, where)
+
+
+def _unfit_text(text: str, where: Location) -> Iterator[tuple[Location, str]]:
+    if whole_text(text) != text:
+        yield where, "holds half of a surrogate pair; give whole characters"
+
+
+def _violation(location: Location, message: str) -> str:
     where = ".".join(str(part) for part in location) or "the object"
-    return f"{where}: {message}"
-
-
-def _text_of(value: Json) -> str:
-    try:
-        return json.dumps(value, allow_nan=False, ensure_ascii=False)
-    except ValueError:
-        raise _Broken("NaN and Infinity are not allowed") from None
+    return whole_text(f"{where}: {message}")[:VIOLATION_CHARACTERS]
 
 
 def _objects(text: str) -> Iterator[str]:
     """The outermost JSON objects in a text, braces inside strings passed over.
 
-    An object that never closes yields nothing, nor does anything inside it.
+    Raises:
+        _Broken: an object never closes, so that all of the reply is in doubt, or there are too
+            many braces to look at each.
     """
     position = 0
     for _ in range(CANDIDATES):
@@ -152,17 +200,13 @@ def _objects(text: str) -> Iterator[str]:
         if start < 0:
             return
         end = _end_of_object(text, start)
-        if end is None:
-            if _looks_like_json(text, start):
-                return
-            position = start + 1
-            continue
-        yield text[start:end]
-        position = end if _looks_like_json(text, start) else start + 1
-
-
-def _looks_like_json(text: str, start: int) -> bool:
-    return text[start + 1 :].lstrip()[:1] in ('"', "}")
+        if end is not None:
+            yield text[start:end]
+        elif _OPENS_OBJECT.match(text, start):
+            raise _Broken("the JSON object is not closed; give one complete object")
+        position = end or start + 1
+    if "{" in text[position:]:
+        raise _Broken("the reply holds too many braces; give one JSON object and nothing else")
 
 
 def _end_of_object(text: str, start: int) -> int | None:
@@ -185,37 +229,27 @@ def _end_of_object(text: str, start: int) -> int | None:
     return None
 
 
-def _without_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise _Broken(f"{', '.join(twice)}: given twice; give each field once")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> Json:
-    raise _Broken(f"{name} is not allowed; give a finite number")
-
-
-def _finite_float(text: str) -> float:
+def _finite_or_not(text: str) -> float | str:
     value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise _Broken(f"{text[:20]} is out of range; give a finite number")
-    return value
+    return value if math.isfinite(value) else _NotFinite(text)
 
 
 def _coerced(value: Json, schema: Mapping[str, Json]) -> Json:
     """The value with conversions that lose nothing; what does not fit stays as it is."""
     if isinstance(value, str):
-        return _coerced_text(whole_text(value), schema)
+        return _coerced_text(value, schema)
     if isinstance(value, dict):
         fields = schema.get("properties", {})
         return {name: _coerced(item, fields.get(name, {})) for name, item in value.items()}
     if isinstance(value, list):
         return [_coerced(item, schema.get("items", {})) for item in value]
-    if isinstance(value, float) and schema.get("type") == "integer" and value.is_integer():
+    if isinstance(value, float) and schema.get("type") == "integer" and _is_exact(value):
         return int(value)
     return value
+
+
+def _is_exact(value: float) -> bool:
+    return value.is_integer() and abs(value) < EXACT
 
 
 def _coerced_text(text: str, schema: Mapping[str, Json]) -> Json:
@@ -238,16 +272,18 @@ def _as_integer(text: str, _: Mapping[str, Json]) -> Json:
 
 
 def _as_number(text: str, _: Mapping[str, Json]) -> Json:
-    return _finite_float(text) if _NUMBER.fullmatch(text.strip()) else text
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else math.inf
+    return value if math.isfinite(value) else text
 
 
 def _as_container(text: str, schema: Mapping[str, Json]) -> Json:
     kind = list if schema["type"] == "array" else dict
     try:
-        value = json.loads(text, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError:
+        value = _parsed(text)
+    except ValueError:
         return text
-    return _coerced(value, schema) if isinstance(value, kind) else text
+    fit = isinstance(value, kind) and not any(_unfit(value))
+    return _coerced(value, schema) if fit else text
 
 
 _CONVERSIONS: Final[Mapping[str, Callable[[str, Mapping[str, Json]], Json]]] = {

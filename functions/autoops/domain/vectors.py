@@ -43,7 +43,10 @@ class Vectors(Contract):
             InvalidInput: the data is no whole number of vectors.
         """
         numbers = array("f")
-        numbers.frombytes(base64.b64decode(self.data))
+        try:
+            numbers.frombytes(base64.b64decode(self.data, validate=True))
+        except ValueError:
+            raise InvalidInput("vectors: the data is cut off") from None
         if sys.byteorder == "big":
             numbers.byteswap()
         if not self.dimensions:

@@ -26,7 +26,7 @@ from local.stepfunctions.flow import close, enter
 from local.stepfunctions.redrive import redrive, set_machine_timeout
 from local.stepfunctions.run import HistoryFullError, Run, Status
 from local.stepfunctions.run import Task as Attempt
-from local.stepfunctions.states.task import Task
+from local.stepfunctions.states.answered import Answered
 
 
 def advance(run: Run, incoming: Incoming, now: int) -> list[Command]:
@@ -103,9 +103,9 @@ def _take(run: Run, incoming: WorkerStarted) -> None:
         state.started_by(run, attempt.strand, incoming.worker)
 
 
-def _task(run: Run, number: int) -> tuple[Task, Attempt] | None:
+def _task(run: Run, number: int) -> tuple[Answered, Attempt] | None:
     attempt = run.tasks.get(number)
-    if attempt is None or not isinstance(attempt.strand.state, Task):
+    if attempt is None or not isinstance(attempt.strand.state, Answered):
         return None
     return attempt.strand.state, attempt
 

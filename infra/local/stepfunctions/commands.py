@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from local.stepfunctions.jsontext import Json
+from local.stepfunctions.mapruns.spec import MapSpec
 
 
 class Started(NamedTuple):
@@ -96,6 +97,13 @@ class RunTask(NamedTuple):
     timeout_seconds: float | None = None
 
 
+class RunMap(NamedTuple):
+    """Run the children of a Distributed Map and report under the number as for a task."""
+
+    task: int
+    spec: MapSpec
+
+
 class CancelTask(NamedTuple):
     """Nobody waits for this task any more: stop what it started, where that can be stopped."""
 
@@ -115,4 +123,4 @@ class CancelTimer(NamedTuple):
     timer: int
 
 
-Command = RunTask | CancelTask | SetTimer | CancelTimer
+Command = RunTask | RunMap | CancelTask | SetTimer | CancelTimer

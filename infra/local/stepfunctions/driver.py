@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from local.stepfunctions.advance import advance
 from local.stepfunctions.clock import Clock, Timer, VirtualClock
@@ -13,6 +13,7 @@ from local.stepfunctions.commands import (
     Command,
     Incoming,
     Redriven,
+    RunMap,
     RunTask,
     SetTimer,
     TaskFailed,
@@ -20,7 +21,7 @@ from local.stepfunctions.commands import (
     TaskSucceeded,
     TimerFired,
 )
-from local.stepfunctions.errors import TASK_FAILED, StatesError
+from local.stepfunctions.errors import TASK_FAILED, EngineKilledError, StatesError
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
@@ -123,11 +124,20 @@ class Driver:
         self._pumping = False
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        self.dead = False
         self._parked = 0
         self.tokens: dict[str, tuple[Live, int]] = {}
 
+    def kill(self) -> None:
+        """Stop dead, as if the process were killed: what did not reach the journal is lost."""
+        self.dead = True
+        self._inbox.clear()
+        self._changed.set()
+
     def post(self, live: Live, incoming: Incoming) -> None:
         """Note that something happened now; the execution moves on soon."""
+        if self.dead:
+            return
         self._inbox.append((live, incoming, self._clock.now()))
         self._changed.set()
         if not self._scheduled:
@@ -141,7 +151,7 @@ class Driver:
             return
         self._pumping = True
         try:
-            while self._inbox:
+            while self._inbox and not self.dead:
                 batch, self._inbox = self._inbox, []
                 self._move(batch)
         finally:
@@ -160,6 +170,8 @@ class Driver:
     def _carry_out(self, live: Live, command: Command) -> None:
         if isinstance(command, RunTask):
             self._run_task(live, command)
+        elif isinstance(command, RunMap):
+            self.spawn(self._perform_map(live, command))
         elif isinstance(command, SetTimer):
             number = command.timer
             live.timers[number] = self._clock.call_at(command.due, lambda: self._fire(live, number))
@@ -192,9 +204,44 @@ class Driver:
         self._expect_token(live, command)
         if self._engine.offer_activity(live, command):
             return
-        task = asyncio.get_running_loop().create_task(self._perform(live, command, again=again))
+        self.spawn(self._perform(live, command, again=again))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Run something that counts as busy until it ends."""
+        task = asyncio.get_running_loop().create_task(work)
         self._in_flight.add(task)
         task.add_done_callback(self._landed)
+        return task
+
+    async def gather(self, works: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run several things that each count as busy, and wait for all without counting."""
+        if not works:
+            return
+        done = self.park()
+        left = len(works)
+
+        def landed(_: object) -> None:
+            nonlocal left
+            left -= 1
+            if not left and not done.done():
+                done.set_result(None)
+
+        tasks = [self.spawn(work) for work in works]
+        for task in tasks:
+            task.add_done_callback(landed)
+        await done
+        for task in tasks:
+            task.result()
+
+    async def _perform_map(self, live: Live, command: RunMap) -> None:
+        arn = live.run.identity.arn
+        live.children[command.task] = command.spec.arn
+        try:
+            result = await self._engine.map_runs.run(arn, command.spec)
+        except StatesError as error:
+            self.post(live, TaskFailed(command.task, error.error, error.cause))
+        else:
+            self.post(live, TaskSucceeded(command.task, result))
 
     def _landed(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)
@@ -237,6 +284,8 @@ class Driver:
             output = await self._tasks.run(request)
         except StatesError as error:
             self._failed(live, command, error.error, error.cause)
+        except EngineKilledError:
+            self.kill()
         except Exception as error:  # noqa: BLE001 - a runner's defect must not hang the execution
             _log.exception("a task runner raised", extra={"resource": command.resource})
             self._failed(live, command, TASK_FAILED, f"{type(error).__name__}: {error}")
@@ -273,6 +322,8 @@ class Driver:
             await self._changed_or_sleeping()
 
     def _idle(self) -> bool:
+        if self.dead:
+            return True
         sleepers = self._clock.sleepers if isinstance(self._clock, VirtualClock) else 0
         return not self._inbox and len(self._in_flight) <= sleepers + self._parked
 

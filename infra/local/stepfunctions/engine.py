@@ -7,9 +7,9 @@ from random import Random
 from typing import Any, Final
 
 from local.constants import ACCOUNT, PAYLOAD_BYTES, REGION
-from local.stepfunctions.activities import Activities, Activity
+from local.stepfunctions.activities import Activities
 from local.stepfunctions.callbacks import Callbacks
-from local.stepfunctions.clock import Clock, RealClock, VirtualClock
+from local.stepfunctions.clock import Clock, RealClock
 from local.stepfunctions.commands import Redriven, RunTask, Started, Stopped
 from local.stepfunctions.descriptions import describe, redrive_refusal
 from local.stepfunctions.driver import Driver, Live
@@ -18,11 +18,13 @@ from local.stepfunctions.events import Event, page
 from local.stepfunctions.executions import Executions
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import Json
-from local.stepfunctions.machine_records import from_record, to_record
+from local.stepfunctions.keeper import Keeper
+from local.stepfunctions.mapruns.runs import MapRuns
 from local.stepfunctions.names import Names, check_arn, check_name
 from local.stepfunctions.registry import Registry, Revision, StateMachine, Target
 from local.stepfunctions.run import Identity, Run
 from local.stepfunctions.tasks import TaskRunner
+from local.stepfunctions.virtual_time import pass_time, virtual_clock
 from local.stepfunctions.watchers import EventCallback, StatusCallback, Watchers
 
 _DEFAULT_ROLE: Final = "arn:aws:iam::{account}:role/local"
@@ -53,37 +55,22 @@ class Engine:
     ) -> None:
         self.clock = clock or RealClock()
         self._seed = secrets.token_hex(16) if seed is None else str(seed)
-        self._journal = journal
         # After a restart the same seed must not make the same ids again.
         boot = "" if journal is None else f":{journal.boot}"
         self._random = Random(self._seed + boot)  # noqa: S311 - ids must be repeatable
         self.names = Names(account, region)
         now = self.clock.now
-        self.machines = Registry(self.names, now, self._random, self._keep_machine)
-        self.activities = Activities(self.names, now, self._keep_activity)
+        keeper = Keeper(journal)
+        self.machines = Registry(self.names, now, self._random, keeper.machine)
+        self.activities = Activities(self.names, now, keeper.activity)
         self._executions = Executions(journal, self.activities.knows)
         self._watchers = Watchers(now)
         write, published = self._executions.write, self._published
         self.driver = Driver(self, self.clock, tasks, write, published)
         self._callbacks = Callbacks(self.driver, self._executions.exists)
-        self._restore()
-
-    def _restore(self) -> None:
-        if self._journal is None:
-            return
-        for record in self._journal.resources("machine"):
-            self.machines.restore(from_record(record))
-        for record in self._journal.resources("activity"):
-            self.activities.restore(Activity(**record))
-
-    def _keep_machine(self, arn: str, machine: StateMachine | None) -> None:
-        if self._journal is not None:
-            self._journal.save(arn, "machine", None if machine is None else to_record(machine))
-
-    def _keep_activity(self, arn: str, activity: Activity | None) -> None:
-        if self._journal is not None:
-            record = None if activity is None else activity.record()
-            self._journal.save(arn, "activity", record)
+        clients = getattr(tasks, "clients", None)
+        self.map_runs = MapRuns(self, clients, keeper.map_run)
+        keeper.restore(self.machines, self.activities, self.map_runs)
 
     def resume(self) -> int:
         """Go on with every execution the journal has that did not end; returns how many."""
@@ -154,8 +141,8 @@ class Engine:
         given = _input(text)
         name = self.new_id() if name is None else check_name(name)
         identity = self._identity(target, name, map_run_arn)
-        known = self._executions.find(identity.arn)
-        if known is not None:
+        if self._executions.exists(identity.arn):
+            known = self._live(identity.arn)
             if known.run.open and known.run.input.text == text:
                 return known.run
             sentence = f"Execution Already Exists: '{identity.arn}'"
@@ -278,7 +265,10 @@ class Engine:
         return live.run.redriven or self.clock.now()
 
     def stop_child(self, execution_arn: str) -> None:
-        """Stop an execution that a task waited for, if it still runs."""
+        """Stop an execution or a map run that a state waited for, if it still runs."""
+        if ":mapRun:" in execution_arn:
+            self.map_runs.stop(execution_arn)
+            return
         live = self._executions.find(execution_arn)
         if live is not None and live.run.open:
             self.driver.post(live, Stopped(None, None))
@@ -342,12 +332,9 @@ class Engine:
         Raises:
             TypeError: the engine's clock is not virtual.
         """
-        clock = self._virtual()
+        clock = virtual_clock(self.clock)
         target = clock.now() + round(timedelta(**duration).total_seconds() * 1000)
-        await self.run_until_idle()
-        while (due := clock.next_due()) is not None and due <= target:
-            clock.move_to(due)
-            await self.run_until_idle()
+        await pass_time(clock, target, self.run_until_idle)
         clock.move_to(target)
 
     async def run_to_end(self, execution_arn: str, *, days: float = 366) -> dict[str, Any]:
@@ -365,12 +352,8 @@ class Engine:
         Raises:
             TypeError: the engine's clock is not virtual.
         """
-        clock = self._virtual()
-        target = clock.now() + round(days * 86_400_000)
-        await self.run_until_idle()
-        while run.open and (due := clock.next_due()) is not None and due <= target:
-            clock.move_to(due)
-            await self.run_until_idle()
+        target = self.clock.now() + round(days * 86_400_000)
+        await pass_time(self.clock, target, self.run_until_idle, lambda: run.open)
 
     async def run_express(self, run: Run) -> Run:
         """Wait for the end of an Express execution; returns it."""
@@ -405,11 +388,6 @@ class Engine:
     def new_id(self) -> str:
         """A UUID from the engine's seed."""
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
-
-    def _virtual(self) -> VirtualClock:
-        if not isinstance(self.clock, VirtualClock):
-            raise TypeError("only an engine with a VirtualClock can move its time")
-        return self.clock
 
     def _live(self, execution_arn: str) -> Live:
         check_arn(execution_arn, "execution")

@@ -49,6 +49,10 @@ class EvaluationError(StatesError):
         self.after_entry = after_entry
 
 
+class EngineKilledError(BaseException):
+    """The engine is dead: nothing after this point happens. No handler may catch it."""
+
+
 class ApiError(Exception):
     """The API refused a call.
 

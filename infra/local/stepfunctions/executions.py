@@ -11,6 +11,7 @@ from local.stepfunctions.commands import (
     CancelTimer,
     Command,
     Incoming,
+    RunMap,
     RunTask,
     SetTimer,
     TaskSubmitted,
@@ -46,7 +47,8 @@ class Executions:
         live.revision_id = revision.id
         live.definition = revision.definition
         self._lives[run.identity.arn] = live
-        if self._journal is not None:
+        # An Express execution lives in memory only, as on AWS.
+        if self._journal is not None and not run.identity.express:
             live.id = self._journal.next_id()
             stored = Stored(
                 live.id, run.identity, revision.definition, revision.id, run.input.text, run.started
@@ -81,6 +83,8 @@ class Executions:
         rows = []
         endings = {}
         for live, incoming, at in turn:
+            if live.run.identity.express:
+                continue
             live.happened += 1
             rows.append((live.id, live.happened, at, incoming))
             if not live.run.open or live.ends_told:
@@ -90,8 +94,8 @@ class Executions:
         journal.write(starts, rows, list(endings.values()))
 
     def forget(self, live: Live) -> None:
-        """Let an ended execution leave memory, when the journal has it."""
-        if self._journal is not None:
+        """Let an ended execution leave memory: the journal has it, or it is Express."""
+        if self._journal is not None or live.run.identity.express:
             self._lives.pop(live.run.identity.arn, None)
 
     def summaries(self, column: str, arn: str) -> list[dict[str, Any]]:
@@ -141,7 +145,7 @@ class Executions:
 
 def _note(waiting: dict[int, Command], commands: list[Command]) -> None:
     for command in commands:
-        if isinstance(command, RunTask | CancelTask):
+        if isinstance(command, RunTask | RunMap | CancelTask):
             waiting[command.task] = command
         elif isinstance(command, SetTimer):
             waiting[command.timer] = command
@@ -150,7 +154,7 @@ def _note(waiting: dict[int, Command], commands: list[Command]) -> None:
 
 
 def _still(run: Run, command: Command) -> bool:
-    if isinstance(command, RunTask):
+    if isinstance(command, RunTask | RunMap):
         return command.task in run.tasks
     return isinstance(command, SetTimer) and command.timer in run.timers
 

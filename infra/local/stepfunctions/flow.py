@@ -23,6 +23,7 @@ def enter(run: Run, strand: Strand, name: str, given: Json) -> None:
     strand.input = given
     strand.entered_at = run.now
     strand.before = strand.last
+    strand.map_run = None
     strand.attempts = {}
     strand.retries = 0
     strand.token = None

@@ -8,13 +8,13 @@ happened in one turn of the engine is written in one transaction.
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from local.stepfunctions import commands
 from local.stepfunctions.commands import Incoming
-from local.stepfunctions.jsontext import Json
+from local.stepfunctions.jsontext import Json, dumps
 from local.stepfunctions.run import Identity
 
 _SCHEMA: Final = """
@@ -138,7 +138,7 @@ class Journal:
         db.executemany("INSERT INTO happening VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         db.executemany(
             "UPDATE execution SET status = ?, summary = ? WHERE id = ?",
-            [(ending.status, json.dumps(ending.summary), ending.id) for ending in endings],
+            [(ending.status, dumps(ending.summary), ending.id) for ending in endings],
         )
         db.execute("COMMIT")
 
@@ -213,6 +213,13 @@ class Journal:
         self._db.close()
 
 
+_IDENTITY: Final = tuple(Identity.__dataclass_fields__)
+
+
+def _identity_record(identity: Identity) -> dict[str, Any]:
+    return {name: getattr(identity, name) for name in _IDENTITY}
+
+
 def _execution_row(stored: Stored, definition: str) -> tuple[object, ...]:
     identity = stored.identity
     return (
@@ -220,7 +227,7 @@ def _execution_row(stored: Stored, definition: str) -> tuple[object, ...]:
         identity.arn,
         identity.machine_arn,
         identity.map_run_arn,
-        json.dumps(asdict(identity)),
+        dumps(_identity_record(identity)),
         definition,
         stored.revision,
         stored.input,

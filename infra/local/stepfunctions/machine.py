@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from local.stepfunctions.states.base import State
 from local.stepfunctions.states.choice import Choice
+from local.stepfunctions.states.distributed_map import DistributedMap
 from local.stepfunctions.states.fail import Fail
 from local.stepfunctions.states.map_state import Map
 from local.stepfunctions.states.parallel import Parallel
@@ -60,5 +61,11 @@ def _program(fields: Mapping[str, Any], language: str) -> Program:
 
 def _state(name: str, fields: Mapping[str, Any], language: str) -> State:
     own = fields.get("QueryLanguage", language)
-    kind = _TYPES[fields["Type"]]
+    kind = DistributedMap if _distributed(fields) else _TYPES[fields["Type"]]
     return kind(name, fields, own == "JSONata", lambda inner: _program(inner, language))
+
+
+def _distributed(fields: Mapping[str, Any]) -> bool:
+    processor = fields.get("ItemProcessor") or fields.get("Iterator") or {}
+    config = processor.get("ProcessorConfig") or {}
+    return fields["Type"] == "Map" and config.get("Mode") == "DISTRIBUTED"

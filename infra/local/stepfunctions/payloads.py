@@ -59,7 +59,7 @@ def compile_payload(value: JsonValue, location: str) -> Payload:
     if not contains_expression(value):
         return lambda _: value
     if isinstance(value, dict):
-        return _object({k: compile_payload(v, f"{location}/{k}") for k, v in value.items()})
+        return _object(value, location)
     return _array([compile_payload(v, f"{location}[{i}]") for i, v in enumerate(value)])
 
 
@@ -132,9 +132,21 @@ def _dynamic(expression: Expression, location: str) -> Payload:
     return evaluate
 
 
-def _object(members: dict[str, Payload]) -> Payload:
-    pairs = tuple(members.items())
-    return lambda scope: {key: evaluate(scope) for key, evaluate in pairs}
+def _object(value: dict[str, Any], location: str) -> Payload:
+    dynamic = [
+        (key, compile_payload(member, f"{location}/{key}"))
+        for key, member in value.items()
+        if contains_expression(member)
+    ]
+
+    def evaluate(scope: Scope) -> dict[str, Any]:
+        # The copy keeps the order of the keys; what is constant in it is shared.
+        result = dict(value)
+        for key, member in dynamic:
+            result[key] = member(scope)
+        return result
+
+    return evaluate
 
 
 def _array(members: list[Payload]) -> Payload:

@@ -1,5 +1,6 @@
 """Redrive: a failed, stopped or timed-out execution goes on where it was, with fresh retries."""
 
+from local.constants import EXPRESS_SECONDS
 from local.stepfunctions.commands import Redriven
 from local.stepfunctions.flow import begin
 from local.stepfunctions.run import Run, Status, Strand
@@ -19,8 +20,10 @@ def redrive(run: Run, _: Redriven) -> None:
 
 
 def set_machine_timeout(run: Run) -> None:
-    """Start the machine's own timeout, counted from now."""
+    """Start the machine's own timeout, counted from now; Express ends after five minutes."""
     seconds = run.machine.timeout_seconds
+    if run.identity.express:
+        seconds = min(seconds or EXPRESS_SECONDS, EXPRESS_SECONDS)
     if seconds is not None:
         run.set_timer(None, run.now + round(seconds * 1000), None)
 

@@ -93,6 +93,8 @@ class Strand:
         "input",
         "item",
         "last",
+        "map_redrives",
+        "map_run",
         "parent",
         "program",
         "queued",
@@ -124,6 +126,8 @@ class Strand:
         # What a redrive needs: the children of a fan-out that failed, the state not yet entered.
         self.spent: FanOut | None = None
         self.queued: tuple[str, Json] | None = None
+        self.map_run: str | None = None
+        self.map_redrives = 0
         self.timer: int | None = None
         self.token: str | None = None
 

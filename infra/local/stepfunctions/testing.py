@@ -5,16 +5,23 @@ import inspect
 import itertools
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
 
 from local.invoke import InvokeRefusedError, InvokeResult
 from local.stepfunctions.clock import VirtualClock
 from local.stepfunctions.engine import Engine
+from local.stepfunctions.errors import ApiError, EngineKilledError
 from local.stepfunctions.events import Event
+from local.stepfunctions.faults import Faults, Kind, Moment, at
 from local.stepfunctions.integrations.runner import Clients, Integrations
+from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import JsonValue, dumps, loads
+from local.stepfunctions.virtual_time import pass_time
 
 Handler = Callable[[Any], Any]
+_YEAR: Final = 366 * 86_400_000
 
 
 class Functions:
@@ -79,9 +86,13 @@ def _name(function_arn: str) -> str:
 class Execution:
     """An execution under test; reads the engine each time it is asked."""
 
-    def __init__(self, engine: Engine, arn: str) -> None:
-        self._engine = engine
+    def __init__(self, machines: "StepFunctions", arn: str) -> None:
+        self._machines = machines
         self.arn = arn
+
+    @property
+    def _engine(self) -> Engine:
+        return self._machines.engine
 
     @property
     def status(self) -> str:
@@ -126,18 +137,51 @@ class StepFunctions:
     Args:
         seed: what ids and jitter are made from.
         clients: makes boto3 clients for tasks that are not functions.
+        journal: a file for the journal; with one, a crash is survived.
     """
 
-    def __init__(self, seed: int = 0, clients: Clients | None = None) -> None:
+    def __init__(
+        self, seed: int = 0, clients: Clients | None = None, journal: Path | None = None
+    ) -> None:
         self.clock = VirtualClock()
         self.functions = Functions()
-        tasks = Integrations(self.functions, clients)
-        self.engine = Engine(tasks, clock=self.clock, seed=seed)
+        self.faults = Faults(Integrations(self.functions, clients))
+        self._seed = seed
+        self._path = journal
         self._names = itertools.count(1)
+        self._callbacks: list[Callable[[], None]] = []
+        self.crashes = 0
+        self.engine = self._start_engine()
+
+    def _start_engine(self) -> Engine:
+        self._journal = None if self._path is None else Journal(self._path)
+        return Engine(self.faults, clock=self.clock, seed=self._seed, journal=self._journal)
 
     def function(self, name: str, handler: Handler) -> None:
         """Let a handler answer for a Lambda function."""
         self.functions.add(name, handler)
+
+    def fault(
+        self,
+        state: str,
+        moment: Moment,
+        kind: Kind,
+        *,
+        machine: str = "machine-1",
+        visit: int = 0,
+        error: str | None = None,
+    ) -> None:
+        """Let something go wrong at a task.
+
+        Args:
+            state: the state whose task it is.
+            moment: when, around the task.
+            kind: what goes wrong.
+            machine: the machine's name; the first one made without a name unless given.
+            visit: 0 for the first time the state asks for its task.
+            error: the error's name, for an ERROR.
+        """
+        self.faults.add(at(machine, state, moment, kind, visit=visit, error=error))
 
     def create(self, definition: Mapping[str, Any] | str, name: str | None = None) -> str:
         """Add a state machine; returns its ARN."""
@@ -162,21 +206,76 @@ class StepFunctions:
         known = isinstance(definition, str) and definition.startswith("arn:")
         arn = str(definition) if known else self.create(definition)
         text = dumps({} if given is None else given)
-        execution = Execution(self.engine, self.engine.start_execution(arn, text, name))
+        execution = Execution(self, self.engine.start_execution(arn, text, name))
         await self.settle()
         return execution
 
+    def succeed(self, token: str, output: JsonValue) -> None:
+        """Answer a task token; a fault may lose or double the answer.
+
+        Raises:
+            ApiError: the token is not accepted.
+        """
+        self._answer(token, lambda: self.engine.send_task_success(token, dumps(output)))
+
+    def fail(self, token: str, error: str, cause: str = "") -> None:
+        """Fail a task by its token; a fault may lose or double the answer.
+
+        Raises:
+            ApiError: the token is not accepted.
+        """
+        self._answer(token, lambda: self.engine.send_task_failure(token, error, cause))
+
+    def _answer(self, token: str, send: Callable[[], None]) -> None:
+        try:
+            times = self.faults.answers(token)
+        except EngineKilledError:
+            self.engine.driver.kill()
+            # The caller got no answer and sends again once the engine is back.
+            self._callbacks.append(send)
+            return
+        for number in range(times):
+            try:
+                send()
+            except ApiError:
+                if not number:
+                    raise
+
     async def settle(self) -> None:
-        """Let everything happen that can happen without time passing."""
+        """Let everything happen that can happen without time passing, crashes included."""
+        await self.engine.run_until_idle()
+        while self.engine.driver.dead:
+            await self.crash()
+
+    async def crash(self) -> None:
+        """Kill the engine and start another one on its journal.
+
+        Raises:
+            RuntimeError: there is no journal to go on from.
+        """
+        if self._journal is None:
+            raise RuntimeError("only an engine with a journal survives a crash")
+        self.crashes += 1
+        self.engine.driver.kill()
+        await self.engine.close()
+        self._journal.close()
+        self.engine = self._start_engine()
+        self.engine.resume()
+        callbacks, self._callbacks = self._callbacks, []
+        for send in callbacks:
+            send()
         await self.engine.run_until_idle()
 
     async def advance(self, **duration: float) -> None:
         """Let time pass, such as `advance(hours=24)`."""
-        await self.engine.advance(**duration)
+        target = self.clock.now() + round(timedelta(**duration).total_seconds() * 1000)
+        await pass_time(self.clock, target, self.settle)
+        self.clock.move_to(target)
 
     async def finish(self, execution: Execution) -> Execution:
-        """Let as much time pass as the execution needs to end."""
-        await self.engine.run_to_end(execution.arn)
+        """Let as much time pass as the execution needs to end, a year at most."""
+        target = self.clock.now() + _YEAR
+        await pass_time(self.clock, target, self.settle, lambda: execution.status == "RUNNING")
         return execution
 
     async def sleep(self, seconds: float) -> None:
@@ -185,5 +284,8 @@ class StepFunctions:
 
     async def close(self) -> None:
         """Stop what still runs."""
+        await self.faults.close()
         await self.engine.close()
+        if self._journal is not None:
+            self._journal.close()
         await asyncio.sleep(0)

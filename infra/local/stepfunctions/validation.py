@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.validation_scopes import inner_programs, shadowed
 from local.stepfunctions.validation_states import Diagnostic, check_state
 
 _FIELDS: Final = ("StartAt", "States")
@@ -58,6 +59,7 @@ def _machine(definition: Mapping[str, Any], kind: str) -> Iterator[Diagnostic]:
         yield Diagnostic("SCHEMA_VALIDATION_FAILED", sentence, "/QueryLanguage")
         return
     yield from _program(definition, "", language, kind)
+    yield from shadowed(definition, "", frozenset())
 
 
 def _program(
@@ -77,7 +79,7 @@ def _program(
         yield Diagnostic("MISSING_TRANSITION_TARGET", sentence, f"{place}/StartAt")
     for name, state in states.items():
         yield from check_state(state, f"{place}/States/{name}", language, kind)
-        for below, inner in _inner(state, f"{place}/States/{name}"):
+        for below, inner in inner_programs(state, f"{place}/States/{name}"):
             yield from _program(inner, below, language, _processor_kind(inner, kind))
     yield from _reachability(fields, place)
 
@@ -87,18 +89,6 @@ def _processor_kind(inner: Mapping[str, Any], kind: str) -> str:
     if not isinstance(config, dict):
         return kind
     return str(config.get("ExecutionType", kind))
-
-
-def _inner(state: JsonValue, place: str) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
-    if not isinstance(state, dict):
-        return
-    branches = state.get("Branches")
-    for number, branch in enumerate(branches if isinstance(branches, list) else ()):
-        if isinstance(branch, dict):
-            yield f"{place}/Branches[{number}]", branch
-    for name in ("ItemProcessor", "Iterator"):
-        if isinstance(state.get(name), dict):
-            yield f"{place}/{name}", state[name]
 
 
 def _reachability(fields: Mapping[str, Any], place: str) -> Iterator[Diagnostic]:

@@ -6,7 +6,15 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
-from local.stepfunctions.api import activities, executions, machines, state_tests, tasks, versions
+from local.stepfunctions.api import (
+    activities,
+    executions,
+    machines,
+    map_runs,
+    state_tests,
+    tasks,
+    versions,
+)
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError
 
@@ -27,6 +35,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     **tasks.OPERATIONS,
     **activities.OPERATIONS,
     **state_tests.OPERATIONS,
+    **map_runs.OPERATIONS,
 }
 
 

@@ -139,6 +139,7 @@ class _Mocked:
 
     def __init__(self, case: Case, tasks: Integrations) -> None:
         self._tasks = tasks
+        self.clients = tasks.clients
         self._answers = _mock_answers(case.get("mocks"))
         self._calls: dict[str, int] = {}
 

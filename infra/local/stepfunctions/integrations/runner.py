@@ -7,6 +7,7 @@ from typing import Any
 from local.invoke import LambdaInvoker
 from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.functions import invoke_action, invoke_function
+from local.stepfunctions.integrations.http import invoke_endpoint
 from local.stepfunctions.integrations.nested import start_execution
 from local.stepfunctions.integrations.services import call_service
 from local.stepfunctions.jsontext import Json
@@ -30,7 +31,7 @@ class Integrations:
         self, lambdas: LambdaInvoker | None = None, clients: Clients | None = None
     ) -> None:
         self._lambdas = lambdas
-        self._clients = clients
+        self.clients = clients
 
     async def run(self, request: TaskRequest) -> Json:
         """Run one task.
@@ -46,9 +47,11 @@ class Integrations:
             return await invoke_action(self._invoker(), request)
         if events.resource_type == "states" and action == "startExecution":
             return await start_execution(request, pattern)
-        if self._clients is None:
+        if (events.resource_type, action) == ("http", "invoke"):
+            return await asyncio.to_thread(invoke_endpoint, self.clients, request)
+        if self.clients is None:
             raise StatesError(RUNTIME, f"No AWS clients are configured for {request.resource}")
-        call = (self._clients, events.resource_type, action, request)
+        call = (self.clients, events.resource_type, action, request)
         return await asyncio.to_thread(call_service, *call)
 
     def _invoker(self) -> LambdaInvoker:

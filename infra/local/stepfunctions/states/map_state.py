@@ -15,7 +15,7 @@ from local.stepfunctions.states.parallel import joined
 
 # Step Functions runs at most about so many iterations of an inline Map at once.
 _MOST_AT_ONCE: Final = 40
-_NUMBERS: Final = ("MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage")
+NUMBERS: Final = ("MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage")
 
 
 class Map(State):
@@ -32,7 +32,7 @@ class Map(State):
         self._selector = self.optional(fields, "ItemSelector")
         self._numbers = {
             name: (self.payload(fields[name], name), fields[name])
-            for name in _NUMBERS
+            for name in NUMBERS
             if name in fields
         }
 

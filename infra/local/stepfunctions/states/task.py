@@ -19,14 +19,15 @@ from local.stepfunctions.jsontext import Json
 from local.stepfunctions.payloads import expect
 from local.stepfunctions.run import Run, Strand
 from local.stepfunctions.run import Task as Attempt
-from local.stepfunctions.states.base import Compile, State
+from local.stepfunctions.states.answered import Answered
+from local.stepfunctions.states.base import Compile
 from local.stepfunctions.states.task_events import TaskEvents, events_for
 
 _LONGEST_SECONDS: Final = 99_999_999
 _MOMENTS: Final = ("Scheduled", "Started", "Submitted", "Succeeded", "Failed", "TimedOut")
 
 
-class Task(State):
+class Task(Answered):
     """Runs a Lambda function, an optimised integration, an SDK call or an activity."""
 
     kind = "Task"
@@ -150,6 +151,8 @@ class Task(State):
         if name not in self._limits:
             return None
         payload, source = self._limits[name]
+        if type(source) is int and 0 < source <= _LONGEST_SECONDS:
+            return source
         seconds = expect(payload, scope, "integer", source, name)
         if not 0 < seconds <= _LONGEST_SECONDS:
             sentence = f"The {name} field must be from 1 to {_LONGEST_SECONDS} but was: {seconds}"

@@ -77,3 +77,18 @@ def test_express_knows_no_tokens_and_no_jobs() -> None:
     assert codes(state(".sync:2"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
     assert codes(state(".waitForTaskToken"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
     assert codes(state(""), "EXPRESS") == []
+
+
+def test_a_variable_of_the_outside_is_not_assigned_inside() -> None:
+    inner = {"StartAt": "B", "States": {"B": {"Type": "Pass", "Assign": {"n": 2}, "End": True}}}
+    outside = {"Type": "Pass", "Assign": {"n": 1}, "Next": "Both"}
+    both = {"Type": "Parallel", "Branches": [inner], "End": True}
+    found = codes(machine(First=outside, Both=both))
+    place = "/States/Both/Branches[0]/States/B/Assign/n"
+    assert found == [("SCHEMA_VALIDATION_FAILED", place)]
+
+
+def test_the_name_states_cannot_be_assigned() -> None:
+    state = {"Type": "Pass", "Assign": {"states": 1}, "End": True}
+    found = codes(machine(A=state))
+    assert found == [("SCHEMA_VALIDATION_FAILED", "/States/A/Assign/states")]

@@ -1,0 +1,86 @@
+"""Operations on map runs."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from local.stepfunctions.api.parameters import result_page
+from local.stepfunctions.engine import Engine
+from local.stepfunctions.mapruns.runs import MapRun
+
+
+def describe(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
+    """DescribeMapRun."""
+    run = engine.map_runs.get(params["mapRunArn"])
+    shape: dict[str, Any] = {
+        "mapRunArn": run.arn,
+        "executionArn": run.execution_arn,
+        "status": run.status,
+        "startDate": run.started / 1000,
+        "maxConcurrency": run.concurrency,
+        "toleratedFailureCount": run.tolerated_count,
+        "toleratedFailurePercentage": run.tolerated_share,
+        "redriveCount": run.redrives,
+        "itemCounts": _counts(run, run.item_counts),
+        "executionCounts": _counts(run, [1] * run.total),
+    }
+    if run.stopped is not None:
+        shape["stopDate"] = run.stopped / 1000
+    if run.redriven is not None:
+        shape["redriveDate"] = run.redriven / 1000
+    return shape
+
+
+def _counts(run: MapRun, sizes: list[int]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for index, size in enumerate(sizes):
+        counts[run.outcomes.get(index, "PENDING")] += size
+    return {
+        "pending": counts["PENDING"],
+        "running": 0,
+        "succeeded": counts["SUCCEEDED"],
+        "failed": counts["FAILED"],
+        "timedOut": counts["TIMED_OUT"],
+        "aborted": counts["ABORTED"],
+        "total": sum(sizes),
+        "resultsWritten": 0,
+        "failuresNotRedrivable": 0,
+        "pendingRedrive": 0,
+    }
+
+
+def listed(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
+    """ListMapRuns: those of one execution."""
+    arn = params["executionArn"]
+    parent = engine.run(arn)
+    shapes = []
+    for run in engine.map_runs:
+        if run.execution_arn != arn:
+            continue
+        shape: dict[str, Any] = {
+            "executionArn": arn,
+            "mapRunArn": run.arn,
+            "stateMachineArn": parent.identity.machine_arn,
+            "startDate": run.started / 1000,
+        }
+        if run.stopped is not None:
+            shape["stopDate"] = run.stopped / 1000
+        shapes.append(shape)
+    page, following = result_page(params, shapes)
+    return {"mapRuns": page, **following}
+
+
+def update(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
+    """UpdateMapRun: what it tolerates from now on."""
+    run = engine.map_runs.get(params["mapRunArn"])
+    run.tolerated_count = params.get("toleratedFailureCount", run.tolerated_count)
+    run.tolerated_share = params.get("toleratedFailurePercentage", run.tolerated_share)
+    run.concurrency = params.get("maxConcurrency", run.concurrency)
+    return {}
+
+
+OPERATIONS: Final[Mapping[str, Callable[[Engine, Mapping[str, Any]], Any]]] = {
+    "DescribeMapRun": describe,
+    "ListMapRuns": listed,
+    "UpdateMapRun": update,
+}

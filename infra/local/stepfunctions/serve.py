@@ -1,0 +1,107 @@
+"""The engine by itself, for boto3 and the AWS CLI: `python -m local.stepfunctions`."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import uvicorn
+from botocore.config import Config
+
+from local.constants import LAMBDA_SECONDS, REGION
+from local.invoke import InvokeRefusedError, InvokeResult
+from local.stepfunctions.api.app import stepfunctions_app
+from local.stepfunctions.engine import Engine
+from local.stepfunctions.integrations.runner import Integrations
+from local.stepfunctions.journal import Journal
+
+_log = logging.getLogger(__name__)
+_ADDRESS: Final = "127.0.0.1"
+_CONNECT_SECONDS: Final = 5
+
+
+async def serve(
+    port: int, *, journal: Path | None = None, endpoint: str | None = None, region: str = REGION
+) -> None:
+    """Answer the Step Functions API on the loopback until interrupted.
+
+    Args:
+        port: where to listen.
+        journal: a file that survives the process; without one nothing does.
+        endpoint: where tasks find AWS services and Lambda, AWS itself unless given.
+        region: the region in ARNs.
+    """
+    kept = None if journal is None else Journal(journal)
+    clients = client_factory(endpoint, region)
+    tasks = Integrations(RemoteFunctions(clients), clients)
+    engine = Engine(tasks, region=region, journal=kept)
+    resumed = engine.resume()
+    config = uvicorn.Config(
+        stepfunctions_app(engine), host=_ADDRESS, port=port, log_level="warning"
+    )
+    server = uvicorn.Server(config)
+    _stop_on_signals(server)
+    _log.info("listening", extra={"port": port, "resumed": resumed})
+    await server.serve()
+    await engine.close()
+    if kept is not None:
+        kept.close()
+
+
+def _stop_on_signals(server: uvicorn.Server) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
+
+
+def client_factory(endpoint: str | None, region: str) -> Callable[[str], Any]:
+    """Makes boto3 clients, one for each service, with one attempt and explicit timeouts."""
+    session: Any = boto3.session.Session(region_name=region)
+    made: dict[str, Any] = {}
+
+    def make(service: str) -> Any:  # noqa: ANN401 - boto3 clients have no common type
+        if service not in made:
+            config = Config(
+                retries={"total_max_attempts": 1},
+                connect_timeout=_CONNECT_SECONDS,
+                read_timeout=LAMBDA_SECONDS + _CONNECT_SECONDS,
+            )
+            made[service] = session.client(service, endpoint_url=endpoint, config=config)
+        return made[service]
+
+    return make
+
+
+class RemoteFunctions:
+    """Lambda functions behind the Lambda API, such as `sam local start-lambda`."""
+
+    def __init__(self, clients: Callable[[str], Any]) -> None:
+        self._clients = clients
+
+    async def invoke(
+        self, function_arn: str, payload: bytes, *, asynchronous: bool = False
+    ) -> InvokeResult:
+        """Call a function through the API.
+
+        Raises:
+            InvokeRefusedError: Lambda refused.
+        """
+        return await asyncio.to_thread(self._invoke, function_arn, payload, asynchronous)
+
+    def _invoke(self, function_arn: str, payload: bytes, asynchronous: bool) -> InvokeResult:
+        client = self._clients("lambda")
+        kind = "Event" if asynchronous else "RequestResponse"
+        try:
+            answer = client.invoke(FunctionName=function_arn, Payload=payload, InvocationType=kind)
+        except client.exceptions.ClientError as error:
+            details = error.response["Error"]
+            raise InvokeRefusedError(f"Lambda.{details['Code']}", details["Message"]) from error
+        return InvokeResult(
+            status_code=answer["StatusCode"],
+            payload=answer["Payload"].read(),
+            function_error=answer.get("FunctionError"),
+            executed_version=answer.get("ExecutedVersion", "$LATEST"),
+        )

@@ -1,0 +1,305 @@
+"""Bedrock by the real clients: what is sent, what comes back, what each failure means."""
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import (
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoCredentialsError,
+    ProxyConnectionError,
+    ReadTimeoutError,
+    ResponseStreamingError,
+    SSLError,
+)
+
+from autoops.adapters.bedrock import BedrockChat, BedrockEmbedder, model_error
+from autoops.domain.contracts import Json, to_json
+from autoops.domain.model import ModelReply
+from autoops.domain.pricing import Usage
+from autoops.domain.structured import Accepted, Rejected, judge
+from autoops.errors import (
+    AutoOpsError,
+    ContextTooLong,
+    ModelFaulted,
+    ModelMisconfigured,
+    ModelNotAllowed,
+    ModelThrottled,
+    ModelTimedOut,
+    ModelUnavailable,
+)
+from samples import ANSWER, request
+from unit.adapters.service import Service
+
+COUNTED = {"inputTokens": 30, "outputTokens": 7, "totalTokens": 37}
+TITAN = "amazon.titan-embed-text-v2:0"
+
+
+def converse(content: Json, usage: Json = COUNTED, stop: str = "tool_use") -> Json:
+    answer = {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": stop,
+        "metrics": {"latencyMs": 5},
+    }
+    return answer if usage is None else {**answer, "usage": usage}
+
+
+def called(value: Json, name: str = "answer") -> Json:
+    return {"toolUse": {"toolUseId": "t1", "name": name, "input": value}}
+
+
+def replied(answer: Json) -> ModelReply:
+    return BedrockChat(Service().says(answer).client("bedrock-runtime")).converse(request())
+
+
+def test_the_tools_input_is_the_answer() -> None:
+    reply = replied(converse([{"text": "Here:"}, called(ANSWER)]))
+    assert (reply.tool_input, reply.text, reply.stop_reason) == (ANSWER, "Here:", "tool_use")
+    assert reply.usage == Usage(input=30, output=7)
+
+
+def test_a_reply_in_prose_is_text_without_tool_input() -> None:
+    reply = replied(converse([{"text": "I would "}, {"text": "rather explain."}], stop="end_turn"))
+    assert (reply.tool_input, reply.text) == (None, "I would rather explain.")
+
+
+def test_cached_tokens_are_counted_once_and_apart() -> None:
+    usage = {
+        "inputTokens": 562,
+        "outputTokens": 100,
+        "totalTokens": 3_721,
+        "cacheReadInputTokens": 3_059,
+        "cacheWriteInputTokens": 11,
+        "cacheDetails": [{"ttl": "1h", "inputTokens": 11}],
+    }
+    counted = replied(converse([called(ANSWER)], usage)).usage
+    assert counted == Usage(input=562, output=100, cache_read=3_059, cache_write=11)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0},
+        {"inputTokens": 30, "totalTokens": 30},
+        {"outputTokens": 7, "totalTokens": 7},
+    ],
+)
+def test_usage_that_is_not_said_is_unknown_and_not_nothing(usage: Json) -> None:
+    reply = replied(converse([called(ANSWER)], usage))
+    assert reply.usage is None
+    assert reply.tool_input == ANSWER
+
+
+@pytest.mark.parametrize(
+    "content", [[], None, [{"reasoningContent": {"reasoningText": {"text": "Hm."}}}]]
+)
+def test_a_reply_without_an_answer_is_empty_and_its_usage_counts(content: Json) -> None:
+    reply = replied(converse(content, stop="end_turn"))
+    assert (reply.text, reply.tool_input, reply.usage) == ("", None, Usage(input=30, output=7))
+
+
+def test_a_blocked_reply_keeps_its_stop_reason_and_usage() -> None:
+    blocked = converse([{"text": "Sorry, blocked."}], stop="guardrail_intervened")
+    assert replied(blocked).stop_reason == "guardrail_intervened"
+    assert replied(blocked).usage == Usage(input=30, output=7)
+
+
+def test_two_different_answers_are_not_settled_by_their_order() -> None:
+    other = {**ANSWER, "text": "Another."}
+    reply = replied(converse([called(ANSWER), called(other)]))
+    verdict = judge(reply, "CitedAnswer")
+    assert isinstance(verdict, Rejected)
+    assert "several different answers" in verdict.violations[0]
+
+
+def test_the_same_answer_called_twice_is_one_answer() -> None:
+    assert replied(converse([called(ANSWER), called(ANSWER)])).tool_input == ANSWER
+
+
+def test_another_tool_is_not_the_answer() -> None:
+    assert replied(converse([called({"sum": 1}, "pay")])).tool_input is None
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), "half \ud83d", {"\ud83d": 1}])
+def test_an_answer_that_no_store_can_keep_is_kept_and_judged_as_text(odd: Json) -> None:
+    reply = replied(converse([called({**ANSWER, "text": odd})]))
+    assert reply.tool_input is None
+    assert ModelReply.model_validate_json(to_json(reply)) == reply
+    verdict = judge(reply, "CitedAnswer")
+    assert isinstance(verdict, Rejected)
+    assert verdict.violations[0].startswith("text")
+
+
+def test_half_a_character_in_text_does_not_lose_the_reply() -> None:
+    reply = replied(converse([{"text": "done \ud83d"}], stop="end_turn"))
+    assert reply.text == "done \ufffd"
+
+
+@pytest.mark.parametrize("value", [json.dumps(ANSWER), [ANSWER]])
+def test_tool_input_that_is_no_object_is_judged_as_it_came(value: Json) -> None:
+    reply = replied(converse([called(value)]))
+    assert reply.tool_input == value
+    assert isinstance(judge(reply, "CitedAnswer"), Accepted) == isinstance(value, str)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"<html>", b'{"output": {"message"', b'{"output":{}}']
+)
+def test_an_answer_cut_off_on_its_way_may_have_been_charged(body: bytes) -> None:
+    service = Service([(200, body)])
+    with pytest.raises((ModelFaulted, ModelTimedOut)):
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+
+
+def test_one_call_is_one_request_with_the_contract_as_a_tool() -> None:
+    service = Service().says(converse([called(ANSWER)]))
+    BedrockChat(service.client("bedrock-runtime")).converse(request())
+    (sent,) = service.requests
+    assert sent["system"] == [{"text": "You answer from the passages alone."}]
+    assert [block["text"] for block in sent["messages"][0]["content"]] == list(
+        request().messages[0].blocks
+    )
+    (tool,) = sent["toolConfig"]["tools"]
+    assert tool["toolSpec"]["name"] == "answer"
+    assert sent["inferenceConfig"] == {"maxTokens": 800, "temperature": 0.0}
+
+
+CODES = [
+    ("ThrottlingException", 429, ModelThrottled),
+    ("ServiceUnavailableException", 503, ModelUnavailable),
+    ("InternalServerException", 500, ModelUnavailable),
+    ("ModelNotReadyException", 429, ModelUnavailable),
+    ("ModelStreamErrorException", 424, ModelUnavailable),
+    ("ModelTimeoutException", 408, ModelTimedOut),
+    ("ModelErrorException", 424, ModelFaulted),
+    ("ValidationException", 400, ModelMisconfigured),
+    ("AccessDeniedException", 403, ModelNotAllowed),
+    ("ResourceNotFoundException", 404, ModelMisconfigured),
+    ("ServiceQuotaExceededException", 400, ModelMisconfigured),
+    ("UnrecognizedClientException", 403, ModelMisconfigured),
+    ("ExpiredTokenException", 403, ModelMisconfigured),
+    ("SomethingNewException", 500, ModelUnavailable),
+    ("SomethingNewException", 400, ModelMisconfigured),
+]
+
+
+@pytest.mark.parametrize(("code", "status", "ours"), CODES)
+def test_each_refusal_of_bedrock_is_one_of_our_errors(
+    code: str, status: int, ours: type[AutoOpsError]
+) -> None:
+    service = Service().fails(code, status)
+    with pytest.raises(ours, match=code) as raised:
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+    assert type(raised.value) is ours
+    assert len(service.requests) == 1, "one attempt; the state machine repeats it"
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_a_gateways_answer_in_no_known_form_is_tried_again(status: int) -> None:
+    service = Service([(status, b"<html>bad gateway</html>")])
+    with pytest.raises(ModelUnavailable):
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+
+
+@pytest.mark.parametrize(
+    ("message", "ours", "advice"),
+    [
+        ("Input is too long for requested model.", ContextTooLong, "fewer passages"),
+        ("Too many input tokens: 40000 > 32768", ContextTooLong, "fewer passages"),
+        ("on-demand throughput is not supported", ModelMisconfigured, "inference profile"),
+    ],
+)
+def test_a_refused_request_says_what_to_do(
+    message: str, ours: type[AutoOpsError], advice: str
+) -> None:
+    service = Service().fails("ValidationException", 400, message)
+    with pytest.raises(ours, match=advice):
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+
+
+def test_what_bedrock_says_of_the_content_does_not_reach_the_message() -> None:
+    service = Service().fails("ValidationException", 400, "messages.0: 'canary' is not allowed")
+    with pytest.raises(ModelMisconfigured) as raised:
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+    assert "canary" not in str(raised.value)
+
+
+URL: dict[str, Any] = {"endpoint_url": "http://127.0.0.1", "error": "x"}
+BROKEN: list[tuple[Exception, type[AutoOpsError]]] = [
+    (ReadTimeoutError(**URL), ModelTimedOut),
+    (ConnectionClosedError(**URL), ModelTimedOut),
+    (ResponseStreamingError(**URL), ModelTimedOut),
+    (HTTPClientError(**URL), ModelTimedOut),
+    (IncompleteReadError(actual_bytes=1, expected_bytes=2), ModelTimedOut),
+    (ConnectTimeoutError(**URL), ModelUnavailable),
+    (EndpointConnectionError(**URL), ModelUnavailable),
+    (ProxyConnectionError(proxy_url="http://127.0.0.1", **URL), ModelUnavailable),
+    (SSLError(**URL), ModelUnavailable),
+    (NoCredentialsError(), ModelMisconfigured),
+]
+
+
+@pytest.mark.parametrize(("broken", "ours"), BROKEN, ids=lambda value: type(value).__name__)
+def test_only_a_call_that_was_never_sent_counts_as_not_charged(
+    broken: Exception, ours: type[AutoOpsError]
+) -> None:
+    assert type(model_error(broken)) is ours
+    service = Service([broken])
+    with pytest.raises(ours):
+        BedrockChat(service.client("bedrock-runtime")).converse(request())
+
+
+def titan(*rows: list[float]) -> list[Json]:
+    return [{"embedding": row, "inputTextTokenCount": 3} for row in rows]
+
+
+def embedder(service: Service, model: str = TITAN) -> BedrockEmbedder:
+    return BedrockEmbedder(service.client("bedrock-runtime"), model, 2)
+
+
+def test_titan_takes_one_text_a_request_and_its_tokens_add_up() -> None:
+    service = Service().says(*titan([1.0, 0.0], [0.0, 1.0]))
+    made = embedder(service).embed(["a", "b"])
+    assert made.vectors.rows() == ((1.0, 0.0), (0.0, 1.0))
+    assert made.usage == Usage(input=6)
+    assert [sent["inputText"] for sent in service.requests] == ["a", "b"]
+    assert service.requests[0]["dimensions"] == 2
+
+
+def test_cohere_takes_ninety_six_texts_a_request_and_tells_no_tokens() -> None:
+    service = Service().says(
+        {"embeddings": [[1.0, 0.0]] * 96}, {"embeddings": {"float": [[0.0, 1.0]]}}
+    )
+    made = embedder(service, "cohere.embed-english-v3").embed(["a"] * 97)
+    assert len(made.vectors.rows()) == 97
+    assert made.usage is None
+
+
+def test_a_batch_refused_at_its_first_text_was_not_charged() -> None:
+    service = Service().fails("ThrottlingException", 429)
+    with pytest.raises(ModelThrottled):
+        embedder(service).embed(["a", "b"])
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "ValidationException"])
+def test_a_batch_that_broke_off_was_charged_for_what_came_before(code: str) -> None:
+    service = Service().says(*titan([1.0, 0.0])).fails(code, 400)
+    with pytest.raises(ModelFaulted, match="after 1 requests of the batch"):
+        embedder(service).embed(["a", "b"])
+
+
+def test_vectors_cut_off_on_their_way_may_have_been_charged() -> None:
+    with pytest.raises(ModelFaulted, match="cut off"):
+        embedder(Service([(200, b'{"embedding": [0.')])).embed(["a"])
+
+
+@pytest.mark.parametrize("answer", [{}, {"embeddings": None}, {"embeddings": {"int8": [[1]]}}])
+def test_an_answer_without_vectors_was_charged_all_the_same(answer: Json) -> None:
+    with pytest.raises(ModelFaulted, match="no vectors"):
+        embedder(Service().says(answer)).embed(["a"])

@@ -1,0 +1,148 @@
+"""What the journal keeps, an engine brings back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.stepfunctions.clock import VirtualClock
+from local.stepfunctions.engine import Engine
+from local.stepfunctions.errors import ApiError
+from local.stepfunctions.integrations.runner import Integrations
+from local.stepfunctions.journal import Journal
+from local.stepfunctions.jsontext import dumps
+from local.stepfunctions.testing import Functions
+from unit.local.stepfunctions.asl import machine, program, task, waiting_task
+
+
+class Laptop:
+    """An engine with a journal that can be killed and started again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = VirtualClock()
+        self.functions = Functions()
+        self.tokens: list[str] = []
+        self.functions.add("work", lambda event: event)
+        self.functions.add("hold", lambda event: self.tokens.append(event["token"]))
+        self.engine = self._engine()
+
+    def _engine(self) -> Engine:
+        tasks = Integrations(self.functions)
+        return Engine(tasks, clock=self.clock, seed=1, journal=Journal(self.path))
+
+    async def crash(self) -> None:
+        """Kill the engine without warning and start another on the same file."""
+        await self.engine.close()
+        self.engine = self._engine()
+        self.engine.resume()
+        await self.engine.run_until_idle()
+
+    def start(self, definition: dict[str, Any], name: str) -> str:
+        arn = self.engine.create_state_machine(name=name, definition=dumps(definition))
+        return self.engine.start_execution(arn, '{"q":1}', name)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Laptop:
+    return Laptop(tmp_path / "journal.db")
+
+
+async def test_a_wait_goes_on_where_it_was(laptop: Laptop) -> None:
+    arn = laptop.start(machine(Night={"Type": "Wait", "Seconds": 3600}), "wait")
+    await laptop.engine.advance(minutes=30)
+    await laptop.crash()
+    assert laptop.engine.describe_execution(arn)["status"] == "RUNNING"
+    await laptop.engine.advance(minutes=30)
+    described = laptop.engine.describe_execution(arn)
+    assert described["status"] == "SUCCEEDED"
+    assert described["stopDate"] - described["startDate"] == 3600
+
+
+async def test_a_token_given_out_before_the_crash_is_accepted_after_it(laptop: Laptop) -> None:
+    arn = laptop.start(machine(Hold=waiting_task(HeartbeatSeconds=100)), "hold")
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    assert len(laptop.tokens) == 1
+    laptop.engine.send_task_success(laptop.tokens[0], "7")
+    assert laptop.engine.describe_execution(arn)["output"] == "7"
+    await laptop.crash()
+    with pytest.raises(ApiError) as refused:
+        laptop.engine.send_task_success(laptop.tokens[0], "8")
+    assert refused.value.code == "TaskTimedOut"
+
+
+async def test_histories_are_the_same_before_and_after(laptop: Laptop) -> None:
+    each = task(Assign={"id": "{% $uuid() %}"})
+    items = {"Type": "Map", "Items": [1, 2, 3], "ItemProcessor": program(Each=each)}
+    arn = laptop.start(machine(Work=task(), All=items), "map")
+    await laptop.engine.run_until_idle()
+    before = laptop.engine.get_execution_history(arn)
+    calls = len(laptop.functions.calls)
+    await laptop.crash()
+    assert laptop.engine.get_execution_history(arn) == before
+    assert len(laptop.functions.calls) == calls
+
+
+async def test_a_parent_goes_on_waiting_for_the_same_child(laptop: Laptop) -> None:
+    definition = dumps(machine(Hold=waiting_task()))
+    child = laptop.engine.create_state_machine(name="child", definition=definition)
+    state = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::states:startExecution.sync:2",
+        "Arguments": {"StateMachineArn": child},
+    }
+    arn = laptop.start(machine(Ask=state), "parent")
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    laptop.engine.send_task_success(laptop.tokens[0], '"done"')
+    await laptop.engine.run_until_idle()
+    assert laptop.engine.run(arn).status == "SUCCEEDED"
+    children = laptop.engine.summaries(laptop.engine.machines.get(child))
+    assert [shape["status"] for shape in children] == ["SUCCEEDED"]
+    types = [event.type for event in laptop.engine.history(arn)]
+    assert types.count("TaskSubmitted") == 1
+
+
+async def test_machines_versions_and_aliases_come_back(laptop: Laptop) -> None:
+    definition = dumps(machine(Only={"Type": "Succeed"}))
+    arn = laptop.engine.create_state_machine(name="m", definition=definition)
+    version = laptop.engine.publish_version(arn)
+    laptop.engine.activities.create("desk")
+    await laptop.engine.durable()
+    laptop.engine.start_execution(version, "{}", "one")
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    assert laptop.engine.machines.target(version).version_arn == version
+    assert laptop.engine.activities.get(laptop.engine.names.activity("desk")).name == "desk"
+
+
+async def test_an_ended_execution_is_redriven_after_a_crash(laptop: Laptop) -> None:
+    down = ["down"]
+
+    def work(event: Any) -> Any:  # noqa: ANN401 - any JSON value
+        if down:
+            raise ConnectionError("down")
+        return event
+
+    laptop.functions.add("work", work)
+    arn = laptop.start(machine(Work=task()), "redrive")
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    down.clear()
+    laptop.engine.redrive_execution(arn)
+    await laptop.crash()
+    described = laptop.engine.describe_execution(arn)
+    assert (described["status"], described["redriveCount"]) == ("SUCCEEDED", 1)
+
+
+async def test_ended_executions_leave_memory_and_stay_in_the_list(laptop: Laptop) -> None:
+    arn = laptop.start(machine(Only={"Type": "Succeed"}), "short")
+    await laptop.engine.run_until_idle()
+    shapes = laptop.engine.summaries(
+        laptop.engine.machines.get(laptop.engine.names.machine("short"))
+    )
+    assert [shape["executionArn"] for shape in shapes] == [arn]
+    with pytest.raises(ApiError) as refused:
+        laptop.engine.start_execution(laptop.engine.names.machine("short"), '{"q":1}', "short")
+    assert refused.value.code == "ExecutionAlreadyExists"
