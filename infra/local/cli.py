@@ -137,7 +137,7 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _refused(sentence: str) -> typer.Exit:
-    problems.print(f"[red]{escape(sentence)}[/red]")
+    problems.print(f"[red]{escape(sentence)}[/red]", soft_wrap=True)
     return typer.Exit(BAD_INPUT)
 
 

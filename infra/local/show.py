@@ -45,11 +45,11 @@ async def answer_question(
         async with running_stack(port=port, server=server) as stack:
             return await _answer(console, Job(stack), corpus, question, budget)
     except (PortTakenError, ModelServerError) as problem:
-        console.print(f"[red]{escape(str(problem))}[/red]")
+        console.print(f"[red]{escape(str(problem))}[/red]", soft_wrap=True)
         return 2
     except RunFailedError as problem:
         console.print(f"\n[bold red]{problem.error}[/bold red] {escape(problem.cause)}")
-        console.print(f"Record: {problem.record}")
+        console.print(f"Record  {problem.record}", soft_wrap=True)
         return 1
 
 
@@ -61,7 +61,7 @@ async def keep_up(console: Console, *, port: int, server: ModelServer | None) ->
             console.print("Ctrl-C ends it.")
             await asyncio.Event().wait()
     except (PortTakenError, ModelServerError) as problem:
-        console.print(f"[red]{escape(str(problem))}[/red]")
+        console.print(f"[red]{escape(str(problem))}[/red]", soft_wrap=True)
         return 2
     return 0
 
@@ -109,7 +109,7 @@ def _show_answer(console: Console, outcome: Outcome, answer: Answer, finished: F
             table.add_row(citation.title, citation.place, escape(citation.quote))
         console.print(table)
     console.print(_money_line(finished))
-    console.print(f"Record  {finished.record}")
+    console.print(f"Record  {finished.record}", soft_wrap=True)
 
 
 def _money_line(finished: Finished) -> str:

@@ -90,6 +90,7 @@ class Embedder:
     """Two dimensions: length and number of vowels."""
 
     model: str = EMBEDDER
+    dimensions: int = 2
     asked: list[Sequence[str]] = field(default_factory=list)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:

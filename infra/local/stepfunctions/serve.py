@@ -62,7 +62,7 @@ def client_factory(endpoint: str | None, region: str) -> Callable[[str], Any]:
     session: Any = boto3.session.Session(region_name=region)
     made: dict[str, Any] = {}
 
-    def make(service: str) -> Any:  # noqa: ANN401 - boto3 clients have no common type
+    def make(service: str) -> Any:
         if service not in made:
             config = Config(
                 retries={"total_max_attempts": 1},

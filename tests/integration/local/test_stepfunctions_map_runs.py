@@ -14,7 +14,7 @@ from local.stepfunctions.testing import Execution, StepFunctions
 from unit.local.stepfunctions.asl import machine, program, task
 
 
-def client(service: str) -> Any:  # noqa: ANN401 - boto3 clients have no common type
+def client(service: str) -> Any:
     session: Any = boto3.session.Session("test", "test", region_name="us-east-1")
     return session.client(service)
 

@@ -50,7 +50,7 @@ def read_items(clients: Callable[[str], Any] | None, reader: dict[str, Any]) -> 
 
 
 def _items(
-    s3: Any,  # noqa: ANN401 - a boto3 client
+    s3: Any,
     resource: str,
     arguments: dict[str, Any],
     config: dict[str, Any],
@@ -63,7 +63,7 @@ def _items(
     return _parsed(_body(s3, arguments), kind, config)
 
 
-def _body(s3: Any, arguments: dict[str, Any]) -> str:  # noqa: ANN401 - a boto3 client
+def _body(s3: Any, arguments: dict[str, Any]) -> str:
     answer = s3.get_object(Bucket=arguments["Bucket"], Key=arguments["Key"])
     text: str = answer["Body"].read().decode("utf-8-sig")
     return text
@@ -112,7 +112,7 @@ def _table(text: str, config: dict[str, Any]) -> Iterator[JsonValue]:
             yield dict(zip(headers, [*row, *[""] * len(headers)], strict=False))
 
 
-def _listing(s3: Any, arguments: dict[str, Any]) -> Iterator[JsonValue]:  # noqa: ANN401
+def _listing(s3: Any, arguments: dict[str, Any]) -> Iterator[JsonValue]:
     for page in s3.get_paginator("list_objects_v2").paginate(**arguments):
         for entry in page.get("Contents", ()):
             yield {
@@ -125,7 +125,7 @@ def _listing(s3: Any, arguments: dict[str, Any]) -> Iterator[JsonValue]:  # noqa
 
 
 def _manifest(
-    s3: Any,  # noqa: ANN401 - a boto3 client
+    s3: Any,
     arguments: dict[str, Any],
     config: dict[str, Any],
 ) -> Iterator[JsonValue]:

@@ -57,7 +57,7 @@ def write_results(
 
 
 def _write_files(
-    s3: Any,  # noqa: ANN401 - a boto3 client
+    s3: Any,
     bucket: str,
     folder: str,
     children: list[Run],

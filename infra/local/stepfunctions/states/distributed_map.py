@@ -99,7 +99,7 @@ class DistributedMap(Map, Answered):
             again=again,
         )
 
-    def _selecting(self, run: Run, strand: Strand) -> Any:  # noqa: ANN401 - a function or None
+    def _selecting(self, run: Run, strand: Strand) -> Any:
         selector = self._selector
         if selector is None:
             return None

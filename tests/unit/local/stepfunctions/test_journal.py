@@ -120,7 +120,7 @@ async def test_machines_versions_and_aliases_come_back(laptop: Laptop) -> None:
 async def test_an_ended_execution_is_redriven_after_a_crash(laptop: Laptop) -> None:
     down = ["down"]
 
-    def work(event: Any) -> Any:  # noqa: ANN401 - any JSON value
+    def work(event: Any) -> Any:
         if down:
             raise ConnectionError("down")
         return event
