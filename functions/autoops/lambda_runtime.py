@@ -4,6 +4,7 @@ handler = lambda_handler_for(retrieve_context, accepts=Input, returns=Output, in
 """
 
 import hashlib
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -97,10 +98,8 @@ class StepHandler:
             output = self._once(envelope, context)
         except Exception as error:
             failure = _as_ours(error)
-            self._record(envelope, context, started, None, type(failure).__name__)
-            if isinstance(failure, GiveUp):
-                self._ledger.note_error(envelope.run, type(failure).__name__)
-            _report(envelope.step, failure)
+            _report(envelope.step, failure, error)
+            self._record_failure(envelope, context, started, failure)
             raise failure from error
         self._record(envelope, context, started, output, None)
         _count("StepsSucceeded", envelope.step)
@@ -123,6 +122,20 @@ class StepHandler:
         if size > PAYLOAD_BYTES:
             raise PayloadTooLarge(f"{envelope.step}: result of {size} bytes, limit {PAYLOAD_BYTES}")
         return payload
+
+    def _record_failure(
+        self,
+        envelope: Envelope,
+        context: LambdaContext,
+        started: datetime,
+        failure: AutoOpsError,
+    ) -> None:
+        try:
+            self._record(envelope, context, started, None, type(failure).__name__)
+            if isinstance(failure, GiveUp):
+                self._ledger.note_error(envelope.run, type(failure).__name__)
+        except Exception as unrecorded:  # noqa: BLE001  # what ended the step matters more
+            _logger().error("failure not recorded", error=type(unrecorded).__name__)
 
     def _record(
         self,
@@ -187,7 +200,7 @@ class EventHandler:
             return plain(self.trigger(detail, **ports))
         except Exception as error:
             failure = _as_ours(error)
-            _report(self.trigger.__name__, failure)
+            _report(self.trigger.__name__, failure, error)
             raise failure from error
 
     def with_ports(self, **ports: Port) -> Self:
@@ -266,11 +279,21 @@ def _as_ours(error: Exception) -> AutoOpsError:
     return StepFaulted(f"{type(error).__name__} in the step's code; see its log line")
 
 
-def _report(step: str, failure: AutoOpsError) -> None:
-    # A GiveUp's cause may hold private values, so only a fault of our own code shows its trace.
-    trace = isinstance(failure, StepFaulted)
-    _logger().error("step failed", error=type(failure).__name__, exc_info=trace)
+def _report(step: str, failure: AutoOpsError, cause: Exception) -> None:
+    trace: dict[str, Any] = {"trace": _places(cause)} if isinstance(failure, StepFaulted) else {}
+    _logger().error("step failed", error=type(failure).__name__, **trace)
     _count("StepsFailed", step)
+
+
+def _places(error: BaseException | None) -> list[str]:
+    """Types and places of an error and its causes; their messages may hold private values."""
+    places: list[str] = []
+    while error is not None:
+        places.append(type(error).__name__)
+        frames = traceback.extract_tb(error.__traceback__)
+        places += [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        error = error.__cause__ or error.__context__
+    return places
 
 
 def _count(metric: str, step: str) -> None:

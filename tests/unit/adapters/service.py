@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 
 from autoops.domain.contracts import Json
@@ -55,12 +56,13 @@ class Service:
         return made
 
     def _answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        body = request.body or b"{}"
-        self.requests.append(json.loads(body if isinstance(body, bytes | str) else body.read()))
+        body: Any = request.body or b"{}"
+        self.requests.append(json.loads(body))
         self.paths.append(request.url)
         said = self.script.pop(0)
         if isinstance(said, Exception):
             raise said
         status, content = said
-        headers = {"content-type": "application/json", "content-length": str(len(content))}
+        headers = HTTPHeaders()
+        headers["content-type"] = "application/json"
         return AWSResponse(request.url, status, headers, _Raw(content))
