@@ -34,7 +34,7 @@ def post_process(given: Input, run: Run) -> Output:  # noqa: ARG001  # every ste
     citations = checked(said.citations, given.passages) if said.answered else ()
     return Output(
         outcome=_outcome(said, len(citations)),
-        dropped=len(said.citations) - len(citations),
+        dropped=sum(not checked((quote,), given.passages) for quote in said.citations),
         answer=Answer(text=said.text, citations=citations),
     )
 
