@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from autoops.domain.contracts import Json, plain, to_json
 from autoops.domain.model import ModelReply, ModelRequest
@@ -117,6 +117,14 @@ class FakeArtifacts(Watched):
     def reply(self, key: str) -> ModelReply | None:
         text = self.values.get(key)
         return None if text is None else ModelReply.model_validate_json(text)
+
+    @classmethod
+    def of_samples(cls) -> Self:
+        """The values that the references in `tests/events` stand for."""
+        store = cls()
+        for key, value in json.loads((EVENTS / "artifacts.json").read_text("utf-8")).items():
+            assert store.put(key.split("/")[0], value).artifact == key, key
+        return store
 
     def value(self, payload: Json) -> Json:
         """What the JSON form of a reference stands for."""

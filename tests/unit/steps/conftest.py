@@ -1,0 +1,10 @@
+"""Every step is tested on a bench."""
+
+import pytest
+
+from unit.steps.bench import Bench
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
