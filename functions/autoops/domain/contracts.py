@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -15,6 +15,9 @@ from autoops.errors import InvalidInput
 
 Json = Any
 """A value that JSON can carry: dict with text keys, list, text, int, float, bool or None."""
+
+PROBLEMS: Final = 20
+PROBLEM_CHARACTERS: Final = 200
 
 Tenant = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
@@ -56,13 +59,19 @@ class Run(Contract):
 
 
 def sentence_of(error: ValidationError) -> str:
-    """What is wrong, field by field, without the values, which may be private."""
-    problems = (
-        f"{'.'.join(map(str, problem['loc'])) or 'input'}:"
-        f" {problem['msg'].removeprefix('Value error, ')}"
-        for problem in error.errors(include_url=False, include_input=False)
-    )
-    return "; ".join(problems)
+    """What is wrong, field by field, without the values, which may be private.
+
+    At most `PROBLEMS` fields, each cut to `PROBLEM_CHARACTERS`: the sentence has to fit into a
+    history, however many fields someone invents.
+    """
+    problems = error.errors(include_url=False, include_input=False)
+    more = [f"and {len(problems) - PROBLEMS} more"] if len(problems) > PROBLEMS else []
+    return "; ".join([*map(_problem, problems[:PROBLEMS]), *more])
+
+
+def _problem(problem: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, problem["loc"]))[:PROBLEM_CHARACTERS] or "input"
+    return f"{where}: {problem['msg'].removeprefix('Value error, ')[:PROBLEM_CHARACTERS]}"
 
 
 def to_json(value: object) -> str:
