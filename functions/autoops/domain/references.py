@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from autoops.domain.contracts import Contract, Json
 
@@ -36,7 +36,7 @@ class Reference(Contract):
         bytes: length of the JSON text in UTF-8.
     """
 
-    artifact: str
+    artifact: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}/[0-9a-f]{64}$")]
     bytes: int
 
 
