@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from autoops.domain.contracts import Contract, Json
 from autoops.domain.pricing import Usage
@@ -12,14 +12,23 @@ PER_MESSAGE_TOKENS = 64
 REQUEST_TOKENS = 1_024
 """Tokens that a provider may add for tools and system framing."""
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(pattern=r"\S")]
+"""Models refuse a blank block, and every later call of the conversation with it."""
 
 
 class Message(Contract):
     """One turn; each block is one text block of its own, so no text can pose as another block."""
 
     role: Literal["user", "assistant"]
-    blocks: tuple[Text, ...]
+    blocks: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+def _taking_turns(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    if [message.role for message in messages[::2]] != ["user"] * ((len(messages) + 1) // 2):
+        raise ValueError("turns have to start with the user")
+    if any(message.role == "user" for message in messages[1::2]):
+        raise ValueError("turns have to alternate")
+    return messages
 
 
 class PromptVersion(Contract):
@@ -45,7 +54,7 @@ class ModelRequest(Contract):
     model: str
     prompt: PromptVersion
     system: Text
-    messages: tuple[Message, ...]
+    messages: Annotated[tuple[Message, ...], Field(min_length=1), AfterValidator(_taking_turns)]
     answer: str
     max_tokens: Annotated[int, Field(gt=0, le=64_000)]
     temperature: Annotated[float, Field(ge=0, le=1)] = 0.0
