@@ -163,3 +163,10 @@ def test_a_missing_field_is_named() -> None:
 def test_what_is_no_object_is_refused(value: Json) -> None:
     with pytest.raises(InvalidInput, match=r"^input: "):
         Run.read(value)
+
+
+def test_what_is_wrong_fits_into_a_history_however_much_is_wrong() -> None:
+    surplus = {f"{'x' * 1_000}{number}": 1 for number in range(10_000)}
+    with pytest.raises(InvalidInput, match="and 9980 more") as raised:
+        Run.read({**plain(RUN), **surplus})
+    assert len(str(raised.value)) < 10_000

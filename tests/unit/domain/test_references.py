@@ -48,7 +48,7 @@ def test_equal_content_has_one_key_and_tenants_share_none() -> None:
 
 
 def test_a_reference_is_known_by_its_form() -> None:
-    assert is_reference(plain(Reference(artifact="a/0", bytes=1)))
+    assert is_reference(plain(Reference(artifact=artifact_key("a", b"x"), bytes=1)))
 
 
 @pytest.mark.parametrize(
