@@ -17,6 +17,7 @@ from autoops.config import Settings
 from local.asgi import ASGIApp
 from local.aws import Moto, moto_services
 from local.bedrock.app import bedrock_app
+from local.bedrock.extractive.model import warm
 from local.bedrock.models import Models
 from local.constants import REGION
 from local.gateway import bind, gateway, serving, url_of
@@ -37,10 +38,6 @@ from local.vectors.store import VectorStore
 
 ROOT: Final = Path(__file__).parents[2]
 STACK_NAME: Final = "autoops"
-FIRST: Final = ("OpenRunFunction", "ListDocumentsFunction", "CallModelFunction")
-"""Functions whose workers start with the stack, at the version that the machines hold: the first
-needed, the slowest to import."""
-
 Watch = Callable[[str, Event], None]
 
 
@@ -171,9 +168,25 @@ async def running_stack(
         engine.subscribe(stack.see)
         engine.on_status_change(stack.rules.status_changed)
         await cleanup.enter_async_context(serving(_app(stack, vectors, log), bound))
-        warming = [asyncio.ensure_future(lambdas.warm(f"{name}:1")) for name in FIRST]
+        warming = [
+            asyncio.ensure_future(_warm(lambdas)),
+            asyncio.ensure_future(asyncio.to_thread(_load, stack)),
+        ]
         cleanup.callback(lambda: [task.cancel() for task in warming])
         yield stack
+
+
+def _load(stack: Stack) -> None:
+    """What the first question would load, while the first workers start."""
+    warm()
+    for service in ("s3", "dynamodb"):
+        stack.client(service)
+
+
+async def _warm(lambdas: Lambdas) -> None:
+    """Have a worker of each function ready, one after the other, at the version machines hold."""
+    for name in lambdas.functions:
+        await lambdas.warm(f"{name}:1")
 
 
 def _lambdas(template: Template, url: str, root: Path, log: TextIO) -> Lambdas:

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from local.bedrock import tokens
 from local.bedrock.asgi import JsonObject
 from local.bedrock.errors import invalid
 
@@ -38,6 +37,12 @@ class WordLlama:
 
     def embed(self, texts: Sequence[str], *, normalize: bool = True) -> "Vectors":
         """Give one row of 256 numbers per text; a text of no known token becomes the zero row."""
+        return self.embed_and_count(texts, normalize=normalize)[0]
+
+    def embed_and_count(
+        self, texts: Sequence[str], *, normalize: bool = True
+    ) -> tuple["Vectors", list[int]]:
+        """As `embed`, with the number of tokens of each text."""
         import numpy as np
 
         encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
@@ -47,7 +52,7 @@ class WordLlama:
                 rows[index] = self._table[encoding.ids].mean(axis=0, dtype=np.float32)
         if normalize:
             rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        return rows
+        return rows, [len(encoding.ids) for encoding in encoded]
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
@@ -123,10 +128,10 @@ def _checked(text: object, place: str) -> str:
 def _embed(texts: list[str], *, normalize: bool) -> tuple[list[list[float]], list[int]]:
     import numpy as np
 
-    rows = wordllama().embed(texts, normalize=normalize)
+    rows, counts = wordllama().embed_and_count(texts, normalize=normalize)
     empty = np.flatnonzero(~rows.any(axis=1) | ~np.isfinite(rows).all(axis=1))
     if len(empty):
         raise invalid(f"texts.{empty[0]}: the text has no vector.")
     # Six decimals are what the weights carry, and half the text to read and write.
     short = np.round(rows.astype(np.float64), 6).tolist()
-    return short, [tokens.count_text(text) for text in texts]
+    return short, counts

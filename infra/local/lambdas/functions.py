@@ -34,7 +34,14 @@ class Preload:
         "boto3.dynamodb.types",
     )
     packages: tuple[str, ...] = ("autoops",)
-    clients: tuple[str, ...] = ("dynamodb", "s3")
+    clients: tuple[str, ...] = (
+        "dynamodb",
+        "s3",
+        "stepfunctions",
+        "bedrock-runtime",
+        "s3vectors",
+        "events",
+    )
     base: "Preload | None" = None
 
     def with_modules(self, *modules: str) -> "Preload":

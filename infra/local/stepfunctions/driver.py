@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from local.stepfunctions.advance import advance
 from local.stepfunctions.clock import Clock, Timer, VirtualClock
@@ -22,14 +22,17 @@ from local.stepfunctions.commands import (
     TimerFired,
 )
 from local.stepfunctions.errors import TASK_FAILED, EngineKilledError, StatesError
+from local.stepfunctions.journal import Journal, Transaction
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
+from local.stepfunctions.writer import Writer
 
 if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
 _log = logging.getLogger(__name__)
+_TURN: Final = 32
 
 
 class Live:
@@ -102,7 +105,8 @@ class Driver:
         engine: whose executions they are.
         clock: the time.
         tasks: what runs tasks.
-        keep: called with all that happened in a turn before anything is done about it.
+        prepare: makes of a turn what has to be kept before anything is done about it.
+        journal: where it is kept; without one nothing is.
         published: called with each execution after it moved.
     """
 
@@ -111,13 +115,15 @@ class Driver:
         engine: "Engine",
         clock: Clock,
         tasks: TaskRunner,
-        keep: Callable[[list[Happening]], None],
+        prepare: Callable[[list[Happening]], Transaction | None],
+        journal: Journal | None,
         published: Callable[[Live], None],
     ) -> None:
         self._engine = engine
         self._clock = clock
         self._tasks = tasks
-        self._keep = keep
+        self._prepare = prepare
+        self._writer = None if journal is None else Writer(journal, self.kill)
         self._published = published
         self._inbox: list[Happening] = []
         self._scheduled = False
@@ -132,6 +138,8 @@ class Driver:
         """Stop dead, as if the process were killed: what did not reach the journal is lost."""
         self.dead = True
         self._inbox.clear()
+        if self._writer is not None:
+            self._writer.stop()
         self._changed.set()
 
     def post(self, live: Live, incoming: Incoming) -> None:
@@ -152,7 +160,8 @@ class Driver:
         self._pumping = True
         try:
             while self._inbox and not self.dead:
-                batch, self._inbox = self._inbox, []
+                # Small turns: while one is written, the next is worked on.
+                batch, self._inbox = self._inbox[:_TURN], self._inbox[_TURN:]
                 self._move(batch)
         finally:
             self._pumping = False
@@ -161,11 +170,29 @@ class Driver:
         # An ended execution may have been rebuilt and redriven meanwhile: let it rest.
         turn = [(live, incoming, at) for live, incoming, at in batch if _counts(live, incoming)]
         steps = [(live, advance(live.run, incoming, at)) for live, incoming, at in turn]
-        self._keep(turn)
+        transaction = self._prepare(turn)
+        if transaction is None or self._writer is None:
+            self._do(steps)
+        else:
+            self._writer.add(transaction, lambda: self._do(steps))
+
+    def _do(self, steps: list[tuple[Live, list[Command]]]) -> None:
+        """Do what a turn asks for, now that it is kept."""
         for live, commands in steps:
             for command in commands:
                 self._carry_out(live, command)
             self._published(live)
+        self._changed.set()
+
+    async def flush(self) -> None:
+        """Wait until everything that happened so far is kept."""
+        self.pump()
+        transaction = self._prepare([])
+        if transaction is None or self._writer is None or self.dead:
+            return
+        kept = asyncio.Event()
+        self._writer.add(transaction, kept.set)
+        await kept.wait()
 
     def _carry_out(self, live: Live, command: Command) -> None:
         if isinstance(command, RunTask):
@@ -325,7 +352,8 @@ class Driver:
         if self.dead:
             return True
         sleepers = self._clock.sleepers if isinstance(self._clock, VirtualClock) else 0
-        return not self._inbox and len(self._in_flight) <= sleepers + self._parked
+        writing = self._writer is not None and self._writer.busy
+        return not self._inbox and not writing and len(self._in_flight) <= sleepers + self._parked
 
     async def _changed_or_sleeping(self) -> None:
         # A task that goes to sleep on the virtual clock tells nobody, so look again soon.
@@ -350,8 +378,11 @@ class Driver:
         self._parked -= 1
 
     async def close(self) -> None:
-        """Stop all tasks and timers; executions stay as they are."""
+        """Keep what happened and stop all tasks; executions stay as they are."""
+        await self.flush()
         tasks = list(self._in_flight)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()

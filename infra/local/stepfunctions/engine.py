@@ -65,8 +65,8 @@ class Engine:
         self.activities = Activities(self.names, now, keeper.activity)
         self._executions = Executions(journal, self.activities.knows)
         self._watchers = Watchers(now)
-        write, published = self._executions.write, self._published
-        self.driver = Driver(self, self.clock, tasks, write, published)
+        prepare, published = self._executions.prepare, self._published
+        self.driver = Driver(self, self.clock, tasks, prepare, journal, published)
         self._callbacks = Callbacks(self.driver, self._executions.exists)
         clients = getattr(tasks, "clients", None)
         self.map_runs = MapRuns(self, clients, keeper.map_run)
@@ -365,8 +365,8 @@ class Engine:
         return await self._ended(self._live(execution_arn))
 
     async def durable(self) -> None:
-        """Wait until all that happened so far is kept."""
-        self.driver.pump()
+        """Wait until all that happened so far is kept: on disk, where there is a journal."""
+        await self.driver.flush()
 
     async def _ended(self, live: Live) -> Run:
         if live.run.open:

@@ -19,7 +19,7 @@ from local.stepfunctions.commands import (
 )
 from local.stepfunctions.descriptions import summary
 from local.stepfunctions.driver import Live
-from local.stepfunctions.journal import Ending, Journal, Stored
+from local.stepfunctions.journal import Ending, Journal, Stored, Transaction
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.machine import Machine, compile_machine
 from local.stepfunctions.registry import Revision
@@ -74,11 +74,11 @@ class Executions:
         """Keep a rebuilt execution in memory: something is about to happen to it."""
         self._lives[live.run.identity.arn] = live
 
-    def write(self, turn: list[tuple[Live, Incoming, int]]) -> None:
-        """Keep a turn of the engine before anything is done about it."""
+    def prepare(self, turn: list[tuple[Live, Incoming, int]]) -> Transaction | None:
+        """What has to be kept of a turn before anything is done about it; None without journal."""
         journal = self._journal
         if journal is None:
-            return
+            return None
         starts, self._starts = self._starts, []
         rows = []
         endings = {}
@@ -91,7 +91,7 @@ class Executions:
                 status = str(live.run.status)
                 told = None if live.run.open else summary(live.run)
                 endings[live.id] = Ending(live.id, status, told or {})
-        journal.write(starts, rows, list(endings.values()))
+        return journal.prepare(starts, rows, list(endings.values()))
 
     def forget(self, live: Live) -> None:
         """Let an ended execution leave memory: the journal has it, or it is Express."""

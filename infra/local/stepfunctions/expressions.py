@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
 
-import jsonatapy
-
 from local.stepfunctions.jsonata_functions import ADDED, REPLACED, Ambience
+from local.stepfunctions.jsonata_library import library
 from local.stepfunctions.jsontext import JsonValue
 
 _STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
@@ -80,22 +79,19 @@ class Expression:
         ExpressionError: the text is not JSONata.
     """
 
-    __slots__ = ("_ambience", "_compiled", "_members", "_path", "_variables", "source")
+    __slots__ = ("_members", "_path", "_variables", "source")
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._ambience: Ambience | None = None
         self._path = _plain_path(source)
         bare = _STRINGS.sub('""', source)
         names = set(_NAMES.findall(bare))
         self._members = _states_members(bare) if "states" in names else ()
         self._variables = tuple(sorted(names - {"states"}))
         try:
-            # Past the wrapper: it adds a Python call to each evaluation and nothing else.
-            self._compiled = jsonatapy.compile(source)._expr
+            self._compile()
         except ValueError as problem:
             raise ExpressionError(str(problem)) from problem
-        self._register(names)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -112,33 +108,31 @@ class Expression:
             value = self._walk(scope)
             if value is not FUNCTION:
                 return value
-        self._ambience = scope.ambience
+        compiled = library.find(self.source) or self._compile()
+        library.ambience = scope.ambience
         bindings = self._bindings(scope)
         try:
-            value = self._compiled.evaluate(None, bindings, None, None, None)
+            value = compiled.evaluate(None, bindings, None, None, None)
             if value is not None:
                 return value
             # None stands for null, for undefined and for a function: the JSON text tells which.
-            text = self._compiled.evaluate_json_or_none(None, bindings, None, None, None)
+            text = compiled.evaluate_json_or_none(None, bindings, None, None, None)
         except ValueError as problem:
             raise ExpressionError(_wording(str(problem))) from problem
         finally:
-            self._ambience = None
+            library.ambience = None
         if text is None:
             return UNDEFINED
         return FUNCTION if text == '""' else None
 
-    def _register(self, names: set[str]) -> None:
-        for name in names & REPLACED.keys():
-            self._compiled.register_override(name, self._bound(REPLACED[name]))
-        for name in (names & ADDED.keys()) - REPLACED.keys():
-            self._compiled.register(name, self._bound(ADDED[name]))
-
-    def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: object) -> object:
-            return function(self._ambience, *arguments)
-
-        return call
+    def _compile(self) -> Any:
+        compiled = library.compile(self.source)
+        for name in self._variables:
+            if name in REPLACED:
+                compiled.register_override(name, _bound(REPLACED[name]))
+            elif name in ADDED:
+                compiled.register(name, _bound(ADDED[name]))
+        return compiled
 
     def _bindings(self, scope: Scope) -> dict[str, Any]:
         variables = scope.variables
@@ -170,6 +164,13 @@ class Expression:
             else:
                 return UNDEFINED
         return value
+
+
+def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: object) -> object:
+        return function(library.ambience, *arguments)
+
+    return call
 
 
 def _plain_path(source: str) -> tuple[str, tuple[str, ...]] | None:

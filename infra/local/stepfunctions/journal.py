@@ -7,7 +7,7 @@ happened in one turn of the engine is written in one transaction.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -85,17 +85,41 @@ class Ending:
     summary: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One turn of the engine.
+
+    Attributes:
+        starts: executions that began, each with the id of its definition's text.
+        happenings: execution, number within it, moment, what happened.
+        endings: executions whose status changed.
+        resources: state machines, activities and map runs by ARN; None is one that is gone.
+    """
+
+    starts: list[tuple[Stored, str]]
+    happenings: list[tuple[int, int, int, Incoming]]
+    endings: list[Ending]
+    resources: dict[str, tuple[str, str | None]]
+
+    def any(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self.starts or self.happenings or self.endings or self.resources)
+
+
 class Journal:
     """A SQLite file; of one engine at a time.
+
+    Writing and reading have a connection each: a thread may write while the loop reads what
+    was written before.
 
     Args:
         path: the file; it is made when there is none.
     """
 
     def __init__(self, path: Path) -> None:
-        # Commits happen on the engine's loop, which may run in another thread than the start.
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
+        self._reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("INSERT INTO boot DEFAULT VALUES")
         self.boot: int = self._db.execute("SELECT max(number) FROM boot").fetchone()[0]
         last = self._db.execute("SELECT max(id) FROM execution").fetchone()[0]
@@ -112,44 +136,45 @@ class Journal:
         """Keep a state machine or an activity with the next turn; None forgets it."""
         self._resources[arn] = (kind, None if data is None else json.dumps(data))
 
-    def write(
+    def prepare(
         self,
-        starts: Sequence[tuple[Stored, str]],
-        happenings: Iterable[tuple[int, int, int, Incoming]],
-        endings: Sequence[Ending],
-    ) -> None:
-        """Keep one turn of the engine; it is on disk when this returns.
+        starts: list[tuple[Stored, str]],
+        happenings: list[tuple[int, int, int, Incoming]],
+        endings: list[Ending],
+    ) -> Transaction:
+        """What one turn of the engine has to keep, with all resources saved before it."""
+        resources, self._resources = self._resources, {}
+        return Transaction(starts, happenings, endings, resources)
 
-        Args:
-            starts: executions that began, each with the id of its definition's text.
-            happenings: execution, number within it, moment, what happened.
-            endings: executions whose status changed.
-        """
-        rows = [
-            (execution, number, at, *_encoded(incoming))
-            for execution, number, at, incoming in happenings
-        ]
-        if not (rows or starts or endings or self._resources):
+    def write(self, transactions: Sequence[Transaction]) -> None:
+        """Keep some turns of the engine; they are on disk when this returns."""
+        if not any(transaction.any() for transaction in transactions):
             return
         db = self._db
         db.execute("BEGIN IMMEDIATE")
-        self._write_resources()
-        self._write_starts(starts)
-        db.executemany("INSERT INTO happening VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        db.executemany(
-            "UPDATE execution SET status = ?, summary = ? WHERE id = ?",
-            [(ending.status, dumps(ending.summary), ending.id) for ending in endings],
-        )
+        for transaction in transactions:
+            self._write_resources(transaction.resources)
+            self._write_starts(transaction.starts)
+            db.executemany(
+                "INSERT INTO happening VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (execution, number, at, *_encoded(incoming))
+                    for execution, number, at, incoming in transaction.happenings
+                ],
+            )
+            db.executemany(
+                "UPDATE execution SET status = ?, summary = ? WHERE id = ?",
+                [(end.status, dumps(end.summary), end.id) for end in transaction.endings],
+            )
         db.execute("COMMIT")
 
-    def _write_resources(self) -> None:
-        for arn, (kind, data) in self._resources.items():
+    def _write_resources(self, resources: dict[str, tuple[str, str | None]]) -> None:
+        for arn, (kind, data) in resources.items():
             if data is None:
                 self._db.execute("DELETE FROM resource WHERE arn = ?", (arn,))
             else:
                 row = (arn, kind, data)
                 self._db.execute("INSERT OR REPLACE INTO resource VALUES (?, ?, ?)", row)
-        self._resources.clear()
 
     def _write_starts(self, starts: Sequence[tuple[Stored, str]]) -> None:
         for stored, definition in starts:
@@ -165,12 +190,12 @@ class Journal:
     def resources(self, kind: str) -> Iterator[dict[str, Any]]:
         """All state machines, or all activities."""
         query = "SELECT data FROM resource WHERE kind = ?"
-        for (data,) in self._db.execute(query, (kind,)):
+        for (data,) in self._reader.execute(query, (kind,)):
             yield json.loads(data)
 
     def knows(self, arn: str) -> bool:
         """Whether there is an execution of this ARN."""
-        found = self._db.execute("SELECT 1 FROM execution WHERE arn = ?", (arn,)).fetchone()
+        found = self._reader.execute("SELECT 1 FROM execution WHERE arn = ?", (arn,)).fetchone()
         return found is not None
 
     def find(self, arn: str) -> Stored | None:
@@ -182,7 +207,7 @@ class Journal:
         return list(self._stored(_STORED + " WHERE e.status = 'RUNNING' ORDER BY e.id", ()))
 
     def _stored(self, query: str, values: tuple[object, ...]) -> Iterator[Stored]:
-        for number, identity, *rest in self._db.execute(query, values).fetchall():
+        for number, identity, *rest in self._reader.execute(query, values).fetchall():
             yield Stored(number, Identity(**json.loads(identity)), *rest)
 
     def happenings(self, execution: int) -> list[tuple[int, Incoming]]:
@@ -192,7 +217,7 @@ class Journal:
         )
         return [
             (at, _decoded(kind, task, text, more))
-            for at, kind, task, text, more in self._db.execute(query, (execution,))
+            for at, kind, task, text, more in self._reader.execute(query, (execution,))
         ]
 
     def summaries(self, column: str, arn: str) -> dict[str, dict[str, Any]]:
@@ -206,10 +231,11 @@ class Journal:
             f"SELECT arn, summary FROM execution WHERE {column} = ?"  # noqa: S608 - one of two names
             " AND summary IS NOT NULL ORDER BY id"
         )
-        return {name: json.loads(text) for name, text in self._db.execute(query, (arn,))}
+        return {name: json.loads(text) for name, text in self._reader.execute(query, (arn,))}
 
     def close(self) -> None:
         """Close the file."""
+        self._reader.close()
         self._db.close()
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-import jsonatapy
-
+from local.stepfunctions.clock import iso
+from local.stepfunctions.jsonata_library import library
 from local.stepfunctions.jsontext import JsonValue, loads
 
 _ALGORITHMS: Final = {
@@ -23,8 +23,7 @@ _ALGORITHMS: Final = {
     "SHA-512": hashlib.sha512,
 }
 _LONGEST_RANGE: Final = 1000
-_MOMENT = jsonatapy.compile("$fromMillis($moment, $picture, $zone)")
-_PLAIN_MOMENT = jsonatapy.compile("$fromMillis($moment)")
+_MOMENT: Final = "$fromMillis($moment, $picture, $zone)"
 
 
 @dataclass(slots=True)
@@ -43,11 +42,12 @@ class Ambience:
 def now(ambience: Ambience, picture: str | None = None, zone: str | None = None) -> str:
     """The engine's time as ISO 8601 with milliseconds, or by a picture and a time zone."""
     if picture is None:
-        return str(_PLAIN_MOMENT.evaluate(None, {"moment": ambience.moment}))
-    bindings = {"moment": ambience.moment, "picture": picture}
+        return iso(ambience.moment)
+    bindings: dict[str, object] = {"moment": ambience.moment, "picture": picture}
     if zone is not None:
         bindings["zone"] = zone
-    return str(_MOMENT.evaluate(None, bindings))
+    compiled = library.find(_MOMENT) or library.compile(_MOMENT)
+    return str(compiled.evaluate(None, bindings, None, None, None))
 
 
 def millis(ambience: Ambience) -> int:

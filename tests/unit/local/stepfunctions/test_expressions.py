@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -105,3 +106,12 @@ def test_a_plain_path_means_the_same_with_and_without_the_short_cut(
     whole = evaluate(f"({plain})", value)
     # Only the order of keys may differ: the library sorts those of some lists.
     assert json.dumps(short, sort_keys=True) == json.dumps(whole, sort_keys=True)
+
+
+def test_an_expression_may_be_evaluated_in_another_thread_than_its_own() -> None:
+    expression = Expression("$sum([1, 2]) & $uuid()")
+    ambience = Ambience(MOMENT, fixed_randomness("seed"))
+    scope = Scope({}, {}, dict, ambience)
+    with ThreadPoolExecutor(1) as threads:
+        told = threads.submit(expression.evaluate, scope).result()
+    assert len(told) == 37
