@@ -80,7 +80,8 @@ def _vector(embedded: EmbeddedChunk) -> dict[str, Any]:
     chunk = embedded.chunk
     return {
         "key": chunk.key,
-        "data": {"float32": list(embedded.vector)},
+        # A 32-bit float below 1 has no more than eight decimals; the rest only makes longer JSON.
+        "data": {"float32": [round(number, 8) for number in embedded.vector]},
         "metadata": {
             TENANT: chunk.key.split("/", 1)[0],
             "document": chunk.document,

@@ -53,7 +53,5 @@ class Vectors(Contract):
             return ()
         if len(numbers) % self.dimensions:
             raise InvalidInput("vectors: the data is cut off")
-        # Seven decimals are all that a 32-bit float holds; the rest only makes longer JSON.
-        rounded = [round(number, 7) for number in numbers]
-        starts = range(0, len(rounded), self.dimensions)
-        return tuple(tuple(rounded[start : start + self.dimensions]) for start in starts)
+        starts = range(0, len(numbers), self.dimensions)
+        return tuple(tuple(numbers[start : start + self.dimensions]) for start in starts)

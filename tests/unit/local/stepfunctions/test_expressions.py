@@ -1,7 +1,6 @@
 """JSONata as Step Functions has it."""
 
 import hashlib
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -104,8 +103,8 @@ def test_a_plain_path_means_the_same_with_and_without_the_short_cut(
     plain = ".".join(["$states.input", *path])
     short = evaluate(plain, value)
     whole = evaluate(f"({plain})", value)
-    # Only the order of keys may differ: the library sorts those of some lists.
-    assert json.dumps(short, sort_keys=True) == json.dumps(whole, sort_keys=True)
+    # The order of keys may differ: the library sorts those of some lists.
+    assert short == whole
 
 
 def test_an_expression_may_be_evaluated_in_another_thread_than_its_own() -> None:
