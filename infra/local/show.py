@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -49,7 +50,7 @@ async def answer_question(
         return 2
     except RunFailedError as problem:
         console.print(f"\n[bold red]{problem.error}[/bold red] {escape(problem.cause)}")
-        console.print(f"Record  {problem.record}", soft_wrap=True)
+        console.print(f"Record  {_nearby(problem.record)}", soft_wrap=True)
         return 1
 
 
@@ -109,7 +110,7 @@ def _show_answer(console: Console, outcome: Outcome, answer: Answer, finished: F
             table.add_row(citation.title, citation.place, escape(citation.quote))
         console.print(table)
     console.print(_money_line(finished))
-    console.print(f"Record  {finished.record}", soft_wrap=True)
+    console.print(f"Record  {_nearby(finished.record)}", soft_wrap=True)
 
 
 def _money_line(finished: Finished) -> str:
@@ -123,6 +124,12 @@ def _money_line(finished: Finished) -> str:
         f"Cost    {money(ledger.budget.spent)} of {money(ledger.budget.ceiling)},"
         f" {money(left)} left"
     )
+
+
+def _nearby(path: Path) -> Path:
+    """The path as seen from here, where it lies below."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _urls(stack: Stack) -> Table:
