@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyItemAlreadyExistsError,
+    IdempotencyItemNotFoundError,
+)
+from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 
 from autoops.adapters import idempotency
 from autoops.adapters.idempotency import run_once
@@ -93,6 +98,33 @@ def test_a_delivery_that_died_holds_its_place_while_its_time_runs() -> None:
 
     with pytest.raises(Killed):
         run_once("r1", dies, FakeContext(remaining=60_000))
+    with pytest.raises(CallInProgress):
+        run_once("r1", dict, FakeContext())
+
+
+def test_a_record_that_has_expired_counts_as_gone_before_it_is_deleted(
+    dynamodb: "DynamoDBClient",
+) -> None:
+    runs, work = counted({})
+    run_once("r1", work, FakeContext())
+    (item,) = dynamodb.scan(TableName="Idempotency")["Items"]
+    dynamodb.put_item(TableName="Idempotency", Item={**item, "expiration": {"N": "1"}})
+    run_once("r1", work, FakeContext())
+    assert runs == [1, 1]
+
+
+def test_deliveries_that_meet_at_the_record_are_told_to_come_again(
+    dynamodb: "DynamoDBClient", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Torn(DynamoDBPersistenceLayer):
+        def save_inprogress(self, *_: object, **__: object) -> None:
+            raise IdempotencyItemAlreadyExistsError
+
+        def get_record(self, *_: object, **__: object) -> DataRecord:
+            raise IdempotencyItemNotFoundError
+
+    layer = Torn(table_name="Idempotency", boto3_client=dynamodb)
+    monkeypatch.setattr(idempotency, "_records", lambda: layer)
     with pytest.raises(CallInProgress):
         run_once("r1", dict, FakeContext())
 

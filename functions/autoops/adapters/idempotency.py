@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.idempotency import (
 )
 from aws_lambda_powertools.utilities.idempotency.exceptions import (
     IdempotencyAlreadyInProgressError,
+    IdempotencyInconsistentStateError,
     IdempotencyPersistenceLayerError,
 )
 
@@ -45,7 +46,7 @@ def run_once(identity: str, work: Callable[[], Json], context: Any) -> Json:
 
     try:
         return once(identity=identity)
-    except IdempotencyAlreadyInProgressError:
+    except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError):
         raise CallInProgress("another delivery of this step is at work") from None
     except IdempotencyPersistenceLayerError as error:
         raise DependencyUnavailable("dynamodb: the idempotency record") from error

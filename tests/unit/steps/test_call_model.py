@@ -67,6 +67,21 @@ def test_a_bad_answer_goes_back_with_its_violations(bench: Bench) -> None:
     assert "answered: " in again.messages[-1].blocks[0]
 
 
+def test_a_second_correction_is_written_from_the_first_request_so_it_does_not_grow(
+    bench: Bench,
+) -> None:
+    bench.admit("call_model")
+    bench.model.script = [text("Hm." * 5_000), text("Well." * 5_000)]
+    event = sample_event("call_model")
+    once = ModelRequest.read(bench.value(bench.handle("call_model", event)["again"]))
+    event["input"] |= {"call": "answer-question:r1/AskModel/0/1", "correction": 1}
+    event["input"]["request"] = bench.artifacts.put("default", once).model_dump()
+    bench.ledger.admit(bench.open("call_model"), bench.claim(event["input"]))
+    twice = ModelRequest.read(bench.value(bench.handle("call_model", event)["again"]))
+    assert len(twice.messages) == len(once.messages) == 3
+    assert "Well." in twice.messages[1].blocks[0]
+
+
 def test_after_the_last_correction_a_bad_answer_ends_the_run_and_is_paid(bench: Bench) -> None:
     bench.admit("call_model", "last_correction")
     bench.model.script = [text("I would rather explain the canary...")]
