@@ -57,6 +57,6 @@ class Watchers:
 def _call(callback: Callable[..., None], *arguments: object) -> None:
     try:
         callback(*arguments)
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever a watcher raises
         # Who watches must not be able to stop what is watched.
         _log.exception("a callback of the engine failed")
