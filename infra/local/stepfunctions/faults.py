@@ -201,8 +201,8 @@ class Faults:
 def at(
     machine: str,
     state: str,
-    moment: Moment,
-    kind: Kind,
+    moment: Moment | str,
+    kind: Kind | str,
     *,
     visit: int = 0,
     error: str | None = None,

@@ -165,8 +165,8 @@ class StepFunctions:
     def fault(
         self,
         state: str,
-        moment: Moment,
-        kind: Kind,
+        moment: Moment | str,
+        kind: Kind | str,
         *,
         machine: str = "machine-1",
         visit: int = 0,

@@ -10,7 +10,7 @@ ROOT: Final = Path(__file__).parents[3]
 EXAMPLE: Final = """
 MACHINE = {"QueryLanguage": "JSONata", "StartAt": "Ask", "States": {
     "Ask": {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken",
-            "Arguments": {"FunctionName": "ask", "Payload": {"t": "{% $states.context.Task.Token %}"}},
+            "Arguments": {"FunctionName": "ask", "Payload": {}},
             "TimeoutSeconds": 86400, "End": True}}}
 
 async def test_nobody_answers_for_a_day(sfn):
