@@ -108,6 +108,7 @@ class CancelTask(NamedTuple):
     """Nobody waits for this task any more: stop what it started, where that can be stopped."""
 
     task: int
+    token: str | None
 
 
 class SetTimer(NamedTuple):

@@ -332,6 +332,7 @@ class Driver:
             self.tokens.pop(token, None)
 
     def _cancel_task(self, live: Live, command: CancelTask) -> None:
+        self.forget_token(command.token)
         child = live.children.pop(command.task, None)
         if child is not None:
             self._engine.stop_child(child)

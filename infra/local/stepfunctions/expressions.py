@@ -1,5 +1,6 @@
 """JSONata as Step Functions has it, compiled once and evaluated with the bindings it names."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from random import Random
@@ -114,7 +115,7 @@ class Expression:
         try:
             value = compiled.evaluate(None, bindings, None, None, None)
             if value is not None:
-                return value
+                return _finite(value)
             # None stands for null, for undefined and for a function: the JSON text tells which.
             text = compiled.evaluate_json_or_none(None, bindings, None, None, None)
         except ValueError as problem:
@@ -164,6 +165,12 @@ class Expression:
             else:
                 return UNDEFINED
         return value
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    if type(value) is float and not math.isfinite(value):
+        raise ExpressionError(f"D1001: Number out of range: {value}")
+    return value
 
 
 def _bound(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -201,15 +201,15 @@ class Faults:
 def at(
     machine: str,
     state: str,
-    moment: Moment,
-    kind: Kind,
+    moment: Moment | str,
+    kind: Kind | str,
     *,
     visit: int = 0,
     error: str | None = None,
 ) -> Fault:
-    """A fault in one line."""
-    point = Point(machine, state, visit, moment)
-    return Fault(point, kind) if error is None else Fault(point, kind, error)
+    """A fault in one line; moment and kind may be given as plain text."""
+    point = Point(machine, state, visit, Moment(moment))
+    return Fault(point, Kind(kind)) if error is None else Fault(point, Kind(kind), error)
 
 
 def first_of_each(faults: Iterable[Fault]) -> list[Fault]:

@@ -225,7 +225,7 @@ class Run:
     def abandon_task(self, task: Task) -> None:
         """End an attempt that may still be running outside."""
         self.end_task(task)
-        self.commands.append(CancelTask(task.number))
+        self.commands.append(CancelTask(task.number, task.token))
 
     def token(self, strand: Strand) -> str:
         """The task token of the strand's current attempt; the same each time it is asked for."""

@@ -151,6 +151,7 @@ class StepFunctions:
         self._names = itertools.count(1)
         self._callbacks: list[Callable[[], None]] = []
         self.crashes = 0
+        self._last: Execution | None = None
         self.engine = self._start_engine()
 
     def _start_engine(self) -> Engine:
@@ -164,8 +165,8 @@ class StepFunctions:
     def fault(
         self,
         state: str,
-        moment: Moment,
-        kind: Kind,
+        moment: Moment | str,
+        kind: Kind | str,
         *,
         machine: str = "machine-1",
         visit: int = 0,
@@ -207,8 +208,14 @@ class StepFunctions:
         arn = str(definition) if known else self.create(definition)
         text = dumps({} if given is None else given)
         execution = Execution(self, self.engine.start_execution(arn, text, name))
+        self._last = execution
         await self.settle()
         return execution
+
+    @property
+    def history(self) -> list[Event]:
+        """The events of the execution that was started last; empty before the first."""
+        return [] if self._last is None else self._last.history
 
     def succeed(self, token: str, output: JsonValue) -> None:
         """Answer a task token; a fault may lose or double the answer.

@@ -1,5 +1,6 @@
 """Who is told what happens: live displays, and what delivers status events."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,8 @@ from local.stepfunctions.descriptions import status_detail
 from local.stepfunctions.driver import Live
 from local.stepfunctions.events import Event
 from local.stepfunctions.run import Run, Status
+
+_log = logging.getLogger(__name__)
 
 EventCallback = Callable[[str, Event], None]
 StatusCallback = Callable[[dict[str, Any]], None]
@@ -43,9 +46,17 @@ class Watchers:
             return
         detail = status_detail(run, status, self._now())
         for report in self.statuses:
-            report(detail)
+            _call(report, detail)
 
     def _tell_events(self, live: Live) -> None:
         for event in live.run.history[live.published :]:
             for tell in self.events:
-                tell(live.run.identity.arn, event)
+                _call(tell, live.run.identity.arn, event)
+
+
+def _call(callback: Callable[..., None], *arguments: object) -> None:
+    try:
+        callback(*arguments)
+    except Exception:  # noqa: BLE001 - whatever a watcher raises
+        # Who watches must not be able to stop what is watched.
+        _log.exception("a callback of the engine failed")

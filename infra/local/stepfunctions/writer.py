@@ -63,8 +63,15 @@ class Writer:
             self.stop()
             self._failed()
             return
-        for entry in entries:
-            entry.written()
+        try:
+            for entry in entries:
+                entry.written()
+        except Exception:
+            # What is on disk was not acted upon: only a restart puts that right.
+            _log.critical("the engine failed after a write", exc_info=True)
+            self.stop()
+            self._failed()
+            raise
         if self._waiting and self._writing is None:
             self._next()
 

@@ -23,7 +23,7 @@ def definition() -> str:
     work = {
         "Type": "Task",
         "Resource": "arn:aws:states:::lambda:invoke",
-        "TimeoutSeconds": 60,
+        "TimeoutSeconds": 3600,
         "Output": "{% $states.input %}",
     }
 
@@ -94,6 +94,8 @@ async def main(folder: Path) -> None:
     machine = engine.machines.get(arn)
     while True:
         await asyncio.sleep(0.02)
+        if engine.driver.dead:
+            sys.exit("the engine stopped: its journal could not be written")
         shapes = engine.summaries(machine)
         if len(shapes) == EXECUTIONS and all(shape["status"] != "RUNNING" for shape in shapes):
             break

@@ -56,7 +56,7 @@ def test_killed_again_and_again_it_finishes_every_execution(tmp_path: Path) -> N
         process = start(tmp_path)
         assert kill_at(process, tmp_path, noted), "the work was too short for so many kills"
     process = start(tmp_path)
-    assert process.wait() == 0
+    assert process.wait(timeout=120) == 0
     engine = Engine(Integrations(), journal=Journal(tmp_path / "journal.db"))
     machine = engine.machines.get(engine.names.machine("kill"))
     shapes = engine.summaries(machine)

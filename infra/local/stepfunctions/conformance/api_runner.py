@@ -151,17 +151,41 @@ def _difference(
     bindings = case.get("bindings", ())
     if "__type" in answer:
         return _message_difference(recorded, normalise(answer["message"], bindings), matcher)
-    own = normalise({**_masked(parse_objects(answer)), "http_status": status}, bindings)
+    own = normalise({**_masked(parse_objects(_plain(answer))), "http_status": status}, bindings)
     for member in _UNORDERED:
         for side in (recorded, own):
             if isinstance(side.get(member), list):
-                side[member] = sorted(side[member], key=json.dumps)
+                side[member] = sorted(side[member], key=_sorting)
     return matcher.difference(recorded, own, call["api"])
+
+
+def _plain(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A history's events in the recordings' form."""
+    if "events" not in answer:
+        return answer
+    return {**answer, "events": [_plain_event(event) for event in answer["events"]]}
+
+
+def _plain_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    details = next((dict(event[key]) for key in event if key.endswith("EventDetails")), {})
+    shape: dict[str, Any] = {
+        "id": event["id"],
+        "prev": event["previousEventId"],
+        "type": event["type"],
+    }
+    if event["type"].endswith(("StateEntered", "StateExited")):
+        shape["stateName"] = details.pop("name")
+    told = {key: value for key, value in details.items() if value != {"truncated": False}}
+    return {**shape, "details": told}
+
+
+def _sorting(entry: JsonValue) -> str:
+    return json.dumps(entry, sort_keys=True)
 
 
 def _message_difference(recorded: JsonValue, message: str, matcher: Matcher) -> str | None:
     if isinstance(recorded, str):
-        text = recorded.partition(": ")[2]
+        text = recorded.partition(" operation: ")[2] or recorded
     elif "Error" in recorded:
         text = recorded["Error"].get("Message", "")
     else:

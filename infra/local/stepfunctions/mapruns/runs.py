@@ -42,18 +42,19 @@ class MapRun:
     total: int = 0
     item_counts: list[int] = field(default_factory=list)
     outcomes: dict[int, str] = field(default_factory=dict)
+    failures: int = 0
     stopping: bool = False
 
-    def failures(self) -> int:
-        """How many children did not succeed."""
-        return sum(status != "SUCCEEDED" for status in self.outcomes.values())
+    def ended(self, index: int, status: str) -> None:
+        """A child ended."""
+        self.outcomes[index] = status
+        self.failures += status != "SUCCEEDED"
 
     def too_many(self) -> bool:
         """Whether more children failed than may."""
-        failed = self.failures()
-        if failed <= self.tolerated_count:
+        if self.failures <= self.tolerated_count:
             return False
-        return not self.total or 100 * failed / self.total > self.tolerated_share
+        return not self.total or 100 * self.failures / self.total > self.tolerated_share
 
     def record(self) -> dict[str, Any]:
         """The map run as the journal keeps it."""
@@ -147,6 +148,7 @@ class MapRuns:
             run.redrives += 1
             run.redriven = now
             run.outcomes.clear()
+            run.failures = 0
         run.status, run.stopped, run.stopping = "RUNNING", None, False
         return run
 
@@ -177,7 +179,7 @@ class MapRuns:
                 child = self._child(run, target, index, given, again=spec.again)
                 child = await self._engine.run_express(child)
                 children[index] = child
-                run.outcomes[index] = str(child.status)
+                run.ended(index, str(child.status))
                 if run.too_many() and not run.stopping:
                     run.stopping = True
                     self._stop_children(run)

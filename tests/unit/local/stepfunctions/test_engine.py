@@ -112,6 +112,16 @@ async def test_status_changes_are_told_as_eventbridge_tells_them(sfn: StepFuncti
     assert told[-1]["input"] == "1"
 
 
+async def test_a_watcher_that_fails_stops_nothing(sfn: StepFunctions) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a defect of the watcher")
+
+    sfn.engine.subscribe(fail)
+    sfn.engine.on_status_change(fail)
+    execution = await sfn.start(machine(Only=dict(PASS)), 1)
+    assert execution.output == 1
+
+
 async def test_a_redrive_goes_on_at_the_state_that_failed(sfn: StepFunctions) -> None:
     down = ["down"]
 

@@ -70,6 +70,10 @@ def test_eval_does_not_exist() -> None:
     assert refused("$eval('1+1')") == "T1006: Attempted to invoke a non-function"
 
 
+def test_a_number_that_json_cannot_hold_is_refused() -> None:
+    assert refused("1/0").startswith("D1001: Number out of range")
+
+
 def test_an_unknown_function_fails_with_jsonatas_code() -> None:
     assert refused("$randomSeeded(1)") == "T1006: Attempted to invoke a non-function"
 

@@ -146,3 +146,39 @@ async def test_ended_executions_leave_memory_and_stay_in_the_list(laptop: Laptop
     with pytest.raises(ApiError) as refused:
         laptop.engine.start_execution(laptop.engine.names.machine("short"), '{"q":1}', "short")
     assert refused.value.code == "ExecutionAlreadyExists"
+
+
+async def test_a_map_run_goes_on_without_repeating_its_ended_children(laptop: Laptop) -> None:
+    state = {
+        "Type": "Map",
+        "Items": [1, 2],
+        "MaxConcurrency": 1,
+        "ItemProcessor": {
+            **program(Work=task(), Hold=waiting_task()),
+            "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
+        },
+    }
+    arn = laptop.start(machine(All=state), "maps")
+    await laptop.engine.run_until_idle()
+    laptop.engine.send_task_success(laptop.tokens[0], '"first"')
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    laptop.engine.send_task_success(laptop.tokens[1], '"second"')
+    await laptop.engine.run_until_idle()
+    assert laptop.engine.describe_execution(arn)["output"] == '["first","second"]'
+    worked = [event for name, event in laptop.functions.calls if name == "work"]
+    assert worked == [1, 2]
+
+
+async def test_an_activity_task_waits_for_its_worker_across_a_crash(laptop: Laptop) -> None:
+    engine = laptop.engine
+    desk = engine.activities.create("desk").arn
+    arn = laptop.start(machine(Ask={"Type": "Task", "Resource": desk}), "desk")
+    await engine.run_until_idle()
+    await laptop.crash()
+    command = laptop.engine.activities.take(laptop.engine, desk, "ann")
+    assert command is not None
+    await laptop.crash()
+    assert laptop.engine.activities.take(laptop.engine, desk, "bob") is None
+    laptop.engine.send_task_success(command.token or "", '"done"')
+    assert laptop.engine.describe_execution(arn)["output"] == '"done"'

@@ -37,6 +37,7 @@ async def test_a_token_that_comes_after_the_timeout_is_refused(sfn: StepFunction
     execution, tokens = await hold(sfn, TimeoutSeconds=60)
     await sfn.advance(seconds=61)
     assert execution.error == "States.Timeout"
+    assert not sfn.engine.driver.tokens
     with pytest.raises(ApiError) as refused:
         sfn.engine.send_task_success(tokens[0], "1")
     assert refused.value.code == "TaskTimedOut"

@@ -1,0 +1,80 @@
+"""`python -m local.stepfunctions` serves boto3 and survives kill -9 with its journal."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import EndpointConnectionError
+
+ROOT: Final = Path(__file__).parents[3]
+WAIT: Final = '{"Type":"Wait","Seconds":60,"End":true}'
+ASL: Final = f'{{"QueryLanguage":"JSONata","StartAt":"W","States":{{"W":{WAIT}}}}}'
+
+
+class Server:
+    """The process and a client of it."""
+
+    def __init__(self, journal: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self._journal = journal
+        session: Any = boto3.session.Session("local", "local", region_name="us-east-1")
+        config = Config(retries={"total_max_attempts": 1})
+        url = f"http://127.0.0.1:{self.port}"
+        self.client = session.client("stepfunctions", endpoint_url=url, config=config)
+        self.process = self.start()
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        paths = os.pathsep.join(str(ROOT / name) for name in ("functions", "infra"))
+        program = [sys.executable, "-m", "local.stepfunctions", "--port", str(self.port)]
+        program += ["--journal", str(self._journal)]
+        environment = {**os.environ, "PYTHONPATH": paths}
+        self.process = subprocess.Popen(program, env=environment)
+        for _ in range(600):
+            try:
+                self.client.list_state_machines()
+            except EndpointConnectionError:
+                time.sleep(0.05)
+            else:
+                return self.process
+        raise TimeoutError("the server does not answer")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "runs.db")
+    yield server
+    server.client.close()
+    server.process.terminate()
+    server.process.wait()
+
+
+def test_what_was_answered_is_still_there_after_a_kill(server: Server) -> None:
+    role = "arn:aws:iam::123456789012:role/r"
+    created = server.client.create_state_machine(name="m", definition=ASL, roleArn=role)
+    server.kill()
+    server.start()
+    arn = created["stateMachineArn"]
+    started = server.client.start_execution(stateMachineArn=arn, name="one")
+    server.kill()
+    server.start()
+    described = server.client.describe_execution(executionArn=started["executionArn"])
+    assert described["status"] == "RUNNING"
+    server.client.stop_execution(executionArn=started["executionArn"], error="Enough")
+    server.kill()
+    server.start()
+    described = server.client.describe_execution(executionArn=started["executionArn"])
+    assert (described["status"], described["error"]) == ("ABORTED", "Enough")
