@@ -22,7 +22,7 @@ from local.stepfunctions.commands import (
     TimerFired,
 )
 from local.stepfunctions.errors import TASK_FAILED, EngineKilledError, StatesError
-from local.stepfunctions.journal import Journal, Transaction
+from local.stepfunctions.journal import Journal, Stored, Transaction
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
 _log = logging.getLogger(__name__)
-_TURN: Final = 32
+_TURN: Final = 16
 
 
 class Live:
@@ -50,6 +50,7 @@ class Live:
         happened: how many happenings the journal has of it.
         definition: the text of the definition it runs.
         revision_id: the id of that revision.
+        start: its row in the journal, while that is not yet written.
         submitted: tasks whose request a service or worker took, of a rebuilt execution.
     """
 
@@ -63,6 +64,7 @@ class Live:
         "published",
         "revision_id",
         "run",
+        "start",
         "starts_told",
         "submitted",
         "timers",
@@ -80,6 +82,7 @@ class Live:
         self.happened = 0
         self.definition = ""
         self.revision_id = ""
+        self.start: tuple[Stored, str] | None = None
         self.submitted: set[int] = set()
 
     def release(self) -> None:
@@ -131,6 +134,7 @@ class Driver:
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.dead = False
+        self._flushing: set[asyncio.Event] = set()
         self._parked = 0
         self.tokens: dict[str, tuple[Live, int]] = {}
 
@@ -140,6 +144,8 @@ class Driver:
         self._inbox.clear()
         if self._writer is not None:
             self._writer.stop()
+        for kept in self._flushing:
+            kept.set()
         self._changed.set()
 
     def post(self, live: Live, incoming: Incoming) -> None:
@@ -185,14 +191,24 @@ class Driver:
         self._changed.set()
 
     async def flush(self) -> None:
-        """Wait until everything that happened so far is kept."""
+        """Wait until everything that happened so far is kept.
+
+        Raises:
+            RuntimeError: the engine stopped before that.
+        """
         self.pump()
-        transaction = self._prepare([])
-        if transaction is None or self._writer is None or self.dead:
+        if self._writer is None:
             return
+        transaction = None if self.dead else self._prepare([])
+        if transaction is None:
+            raise RuntimeError("the engine stopped before this was kept")
         kept = asyncio.Event()
+        self._flushing.add(kept)
         self._writer.add(transaction, kept.set)
         await kept.wait()
+        self._flushing.discard(kept)
+        if self.dead:
+            raise RuntimeError("the engine stopped before this was kept")
 
     def _carry_out(self, live: Live, command: Command) -> None:
         if isinstance(command, RunTask):
@@ -380,7 +396,8 @@ class Driver:
 
     async def close(self) -> None:
         """Keep what happened and stop all tasks; executions stay as they are."""
-        await self.flush()
+        if not self.dead:
+            await self.flush()
         tasks = list(self._in_flight)
         for task in tasks:
             task.cancel()

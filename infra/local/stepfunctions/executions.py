@@ -39,7 +39,6 @@ class Executions:
         self._journal = journal
         self._has_activity = has_activity
         self._lives: dict[str, Live] = {}
-        self._starts: list[tuple[Stored, str]] = []
 
     def add(self, run: Run, revision: Revision) -> Live:
         """Take up a new execution."""
@@ -53,7 +52,7 @@ class Executions:
             stored = Stored(
                 live.id, run.identity, revision.definition, revision.id, run.input.text, run.started
             )
-            self._starts.append((stored, _definition_id(revision.definition)))
+            live.start = (stored, _definition_id(revision.definition))
         return live
 
     def exists(self, arn: str) -> bool:
@@ -79,12 +78,16 @@ class Executions:
         journal = self._journal
         if journal is None:
             return None
-        starts, self._starts = self._starts, []
+        starts = []
         rows = []
         endings = {}
         for live, incoming, at in turn:
             if live.run.identity.express:
                 continue
+            # An execution and the first thing that happened to it are kept together or not at all.
+            if live.start is not None:
+                starts.append(live.start)
+                live.start = None
             live.happened += 1
             rows.append((live.id, live.happened, at, incoming))
             if not live.run.open or live.ends_told:

@@ -74,6 +74,9 @@ async def respond(engine: Engine, target: str, body: bytes) -> tuple[int, dict[s
         await engine.durable()
     except ApiError as refusal:
         return _refusal(refusal)
+    except RuntimeError as problem:
+        _log.critical("the engine does not work any more", exc_info=problem)
+        return 500, {"__type": "InternalServerError", "message": str(problem)}
     except (KeyError, ValueError, TypeError) as problem:
         _log.warning(
             "a call could not be read", extra={"operation": target, "reason": str(problem)}

@@ -182,3 +182,25 @@ async def test_an_activity_task_waits_for_its_worker_across_a_crash(laptop: Lapt
     assert laptop.engine.activities.take(laptop.engine, desk, "bob") is None
     laptop.engine.send_task_success(command.token or "", '"done"')
     assert laptop.engine.describe_execution(arn)["output"] == '"done"'
+
+
+async def test_a_journal_that_cannot_be_written_stops_the_engine(laptop: Laptop) -> None:
+    laptop.start(machine(Night={"Type": "Wait", "Seconds": 60}), "night")
+    laptop.engine.driver.kill()
+    with pytest.raises(RuntimeError, match="stopped"):
+        await laptop.engine.durable()
+    await laptop.crash()
+    assert laptop.engine.driver.dead is False
+
+
+async def test_an_execution_is_kept_together_with_its_start_or_not_at_all(laptop: Laptop) -> None:
+    definition = dumps(machine(Only={"Type": "Succeed"}))
+    arn = laptop.engine.create_state_machine(name="many", definition=definition)
+    for number in range(100):
+        laptop.engine.start_execution(arn, "{}", f"run-{number}")
+    laptop.engine.driver.pump()
+    laptop.engine.driver.kill()
+    await laptop.crash()
+    kept = laptop.engine.summaries(laptop.engine.machines.get(arn))
+    assert len(kept) < 100
+    assert {shape["status"] for shape in kept} <= {"SUCCEEDED"}
