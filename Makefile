@@ -22,7 +22,7 @@ given_$(1) := $$(filter command,$$(origin $(1)))
 override $(1) := $$(if $$(given_$(1)),$$(value $(1)))
 export $(1)
 endef
-$(foreach name,DOCS QUESTION BUDGET PORT NAME MODEL_SERVER MODEL PARAMETERS,$(eval $(call taken,$(name))))
+$(foreach name,DOCS QUESTION BUDGET PORT NAME MODEL_SERVER MODEL PARAMETERS DIR,$(eval $(call taken,$(name))))
 
 # $(call option,VARIABLE,--option): adds the option to the shell's arguments when it was given
 option = $(if $(given_$(1)),set -- "$$@" $(2) "$$$(1)";)
@@ -56,7 +56,7 @@ up: environment ## keep the laptop's AWS running: PORT, MODEL_SERVER, MODEL
 pytest = own=$$(mktemp -d "$${TMPDIR:-/tmp}/autoops.XXXXXX"); trap 'rm -rf "$$own"' EXIT; \
 	TMPDIR="$$own" $(PYTHON) -m pytest
 
-.PHONY: test check format lint types imports templates machines prove bench
+.PHONY: test check format lint types imports templates machines prove bench conformance
 test: environment ## run all tests (minutes)
 	@$(pytest) -n 2
 
@@ -82,6 +82,9 @@ machines: environment
 prove: environment ## everything exhaustive: fault points, kill loops, races (up to an hour)
 	@if ls tests/prove/test_*.py >/dev/null 2>&1; then $(pytest) tests/prove; \
 	else echo "tests/prove holds no tests"; fi
+conformance: environment ## hold the engine against behaviour recorded on AWS: DIR=../shared/conformance
+	@$(PYTHON) -m local.stepfunctions.conformance "$${DIR:-../shared/conformance}" \
+	--language JSONata --language independent
 bench: environment ## benchmarks; each prints a table
 	@for script in tests/benchmarks/*.py; do PYTHONPATH=tests $(PYTHON) "$$script"; done
 

@@ -29,6 +29,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
+engine = typer.Typer(help="The Step Functions engine by itself.", no_args_is_help=True)
+app.add_typer(engine, name="stepfunctions")
 console = Console(highlight=False)
 problems = Console(stderr=True, highlight=False)
 
@@ -94,6 +96,29 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
     from local.show import keep_up
 
     _finish(_run(keep_up(console, port=port, server=server)))
+
+
+@engine.command()
+def serve(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Loopback port.")] = 8083,
+    journal: Annotated[
+        Path | None, typer.Option(help="File that keeps executions when the process dies.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="Where tasks find AWS services and Lambda; AWS otherwise.")
+    ] = None,
+) -> None:
+    """Answer the Step Functions API for boto3 and the AWS CLI, until Ctrl-C."""
+    from local.gateway import PortTakenError, bind
+    from local.stepfunctions.serve import serve as serve_engine
+
+    try:
+        bind(port).close()
+    except PortTakenError as taken:
+        raise _refused(str(taken)) from None
+    console.print(f"Step Functions on http://127.0.0.1:{port}; Ctrl-C ends it.", soft_wrap=True)
+    console.print(f"export AWS_ENDPOINT_URL_SFN=http://127.0.0.1:{port}", soft_wrap=True)
+    asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint))
 
 
 def _checked(

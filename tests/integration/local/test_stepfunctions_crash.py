@@ -1,87 +1,12 @@
 """Killed with kill -9 at random moments, the engine loses nothing and repeats only what ran."""
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from local.stepfunctions.engine import Engine
-from local.stepfunctions.integrations.runner import Integrations
-from local.stepfunctions.journal import Journal
-
-HERE: Final = Path(__file__).parent
-ROOT: Final = HERE.parents[2]
-ROUNDS: Final = 25
-EXECUTIONS: Final = 100
-STEPS: Final = {"s0": 0, "s1": 1, "item-0": 2, "item-1": 2, "item-2": 2, "s3": 3}
-
-
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Start the engine's process."""
-    paths = os.pathsep.join(str(ROOT / name) for name in ("functions", "infra", "tests"))
-    environment = {**os.environ, "PYTHONPATH": paths}
-    program = [sys.executable, str(HERE / "stepfunctions_process.py"), str(folder)]
-    return subprocess.Popen(program, env=environment)
-
-
-def lines(folder: Path) -> list[str]:
-    """What the tasks noted so far."""
-    notes = folder / "notes"
-    return notes.read_text().splitlines() if notes.exists() else []
-
-
-def kill_at(process: subprocess.Popen[bytes], folder: Path, noted: int) -> bool:
-    """Kill the process once so many lines are noted; False when it ended before."""
-    while process.poll() is None:
-        if len(lines(folder)) >= noted:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            return True
-        time.sleep(0.002)
-    return False
+from integration.local.stepfunctions_kills import kill_and_finish
 
 
 @pytest.mark.timeout(300)
-def test_killed_again_and_again_it_finishes_every_execution(tmp_path: Path) -> None:
-    generator = random.Random(20261201)  # noqa: S311 - the moments must be the same each time
-    for _ in range(ROUNDS):
-        noted = len(lines(tmp_path)) + generator.randrange(5, 60)
-        process = start(tmp_path)
-        assert kill_at(process, tmp_path, noted), "the work was too short for so many kills"
-    process = start(tmp_path)
-    assert process.wait(timeout=120) == 0
-    engine = Engine(Integrations(), journal=Journal(tmp_path / "journal.db"))
-    machine = engine.machines.get(engine.names.machine("kill"))
-    shapes = engine.summaries(machine)
-    assert [shape["status"] for shape in shapes] == ["SUCCEEDED"] * EXECUTIONS
-    began = [line.split()[1:] for line in lines(tmp_path) if line.startswith("began ")]
-    assert len({(run, step) for run, step in began}) == EXECUTIONS * len(STEPS)
-    check_order(began)
-    for shape in shapes:
-        check_history(engine, shape["executionArn"])
-
-
-def check_order(began: list[list[str]]) -> None:
-    """No task begins again once a later state of its execution has begun."""
-    reached: dict[str, int] = {}
-    for run, step in began:
-        place = STEPS[step]
-        assert place >= reached.get(run, 0), f"{run} ran {step} again"
-        reached[run] = place
-
-
-def check_history(engine: Engine, arn: str) -> None:
-    """Every state is in the history exactly once."""
-    events = engine.history(arn)
-    entered = Counter(e.details["name"] for e in events if e.type.endswith("StateEntered"))
-    assert entered == {"S0": 1, "Short": 1, "S1": 1, "Items": 1, "Each": 3, "S3": 1}
-    types = Counter(event.type for event in events)
-    assert types["TaskScheduled"] == types["TaskSucceeded"] == len(STEPS)
-    assert types["ExecutionStarted"] == types["ExecutionSucceeded"] == 1
+def test_killed_a_few_times_it_finishes_every_execution(tmp_path: Path) -> None:
+    kill_and_finish(tmp_path, rounds=4)
