@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from local.stepfunctions.commands import RunTask, WorkerStarted
-from local.stepfunctions.driver import Live
 from local.stepfunctions.errors import ApiError
+from local.stepfunctions.live import Live
 from local.stepfunctions.names import Names, check_arn, check_name
 
 if TYPE_CHECKING:

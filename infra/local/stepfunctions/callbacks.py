@@ -5,9 +5,10 @@ from typing import Final
 
 from local.constants import CAUSE_CHARACTERS, ERROR_CHARACTERS, PAYLOAD_BYTES
 from local.stepfunctions.commands import Incoming, TaskFailed, TaskHeartbeat, TaskSucceeded
-from local.stepfunctions.driver import Driver, Live
+from local.stepfunctions.driver import Driver
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import Json
+from local.stepfunctions.live import Live
 from local.stepfunctions.run import token_owner
 
 _GONE: Final = "Task Timed Out: 'Provided task does not exist anymore'"

@@ -6,13 +6,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from local.stepfunctions.advance import advance
-from local.stepfunctions.clock import Clock, Timer, VirtualClock
+from local.stepfunctions.clock import Clock, VirtualClock
 from local.stepfunctions.commands import (
     CancelTask,
     CancelTimer,
     Command,
     Incoming,
-    Redriven,
     RunMap,
     RunTask,
     SetTimer,
@@ -22,8 +21,9 @@ from local.stepfunctions.commands import (
     TimerFired,
 )
 from local.stepfunctions.errors import TASK_FAILED, EngineKilledError, StatesError
-from local.stepfunctions.journal import Journal, Stored, Transaction
+from local.stepfunctions.journal import Journal, Transaction
 from local.stepfunctions.jsontext import Json
+from local.stepfunctions.live import Happening, Live, counts
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
 from local.stepfunctions.writer import Writer
@@ -33,72 +33,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _TURN: Final = 16
-
-
-class Live:
-    """An execution in memory and what runs for it.
-
-    Attributes:
-        run: the execution.
-        timers: the clock's timers by number.
-        children: executions its tasks started and wait for, by task.
-        published: how many of its events were shown to subscribers.
-        starts_told: how many of its starts, redrives among them, were reported.
-        ends_told: how many of its ends were.
-        ended: futures that wait for its end.
-        id: its number in the journal, 0 without one.
-        happened: how many happenings the journal has of it.
-        definition: the text of the definition it runs.
-        revision_id: the id of that revision.
-        start: its row in the journal, while that is not yet written.
-        submitted: tasks whose request a service or worker took, of a rebuilt execution.
-    """
-
-    __slots__ = (
-        "children",
-        "definition",
-        "ended",
-        "ends_told",
-        "happened",
-        "id",
-        "published",
-        "revision_id",
-        "run",
-        "start",
-        "starts_told",
-        "submitted",
-        "timers",
-    )
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.timers: dict[int, Timer] = {}
-        self.children: dict[int, str] = {}
-        self.published = 0
-        self.starts_told = 0
-        self.ends_told = 0
-        self.ended: list[asyncio.Future[None]] = []
-        self.id = 0
-        self.happened = 0
-        self.definition = ""
-        self.revision_id = ""
-        self.start: tuple[Stored, str] | None = None
-        self.submitted: set[int] = set()
-
-    def release(self) -> None:
-        """Wake who waits for the end."""
-        for future in self.ended:
-            if not future.done():
-                future.set_result(None)
-        self.ended.clear()
-
-
-Happening = tuple[Live, Incoming, int]
-"""An execution, what happened to it, and when, in milliseconds."""
-
-
-def _counts(live: Live, incoming: Incoming) -> bool:
-    return live.run.open or isinstance(incoming, Redriven)
 
 
 class Driver:
@@ -174,7 +108,7 @@ class Driver:
 
     def _move(self, batch: list[Happening]) -> None:
         # An ended execution may have been rebuilt and redriven meanwhile: let it rest.
-        turn = [(live, incoming, at) for live, incoming, at in batch if _counts(live, incoming)]
+        turn = [(live, incoming, at) for live, incoming, at in batch if counts(live, incoming)]
         steps = [(live, advance(live.run, incoming, at)) for live, incoming, at in turn]
         transaction = self._prepare(turn)
         if transaction is None or self._writer is None:

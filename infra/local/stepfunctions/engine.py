@@ -12,13 +12,14 @@ from local.stepfunctions.callbacks import Callbacks
 from local.stepfunctions.clock import Clock, RealClock
 from local.stepfunctions.commands import Redriven, RunTask, Started, Stopped
 from local.stepfunctions.descriptions import describe, redrive_refusal
-from local.stepfunctions.driver import Driver, Live
+from local.stepfunctions.driver import Driver
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.events import Event, page
 from local.stepfunctions.executions import Executions
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.keeper import Keeper
+from local.stepfunctions.live import Live
 from local.stepfunctions.mapruns.runs import MapRuns
 from local.stepfunctions.names import Names, check_arn, check_name
 from local.stepfunctions.registry import Registry, Revision, StateMachine, Target

@@ -18,9 +18,9 @@ from local.stepfunctions.commands import (
     WorkerStarted,
 )
 from local.stepfunctions.descriptions import summary
-from local.stepfunctions.driver import Live
 from local.stepfunctions.journal import Ending, Journal, Stored, Transaction
 from local.stepfunctions.jsontext import Json
+from local.stepfunctions.live import Live
 from local.stepfunctions.machine import Machine, compile_machine
 from local.stepfunctions.registry import Revision
 from local.stepfunctions.run import Run

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from local.stepfunctions.descriptions import status_detail
-from local.stepfunctions.driver import Live
 from local.stepfunctions.events import Event
+from local.stepfunctions.live import Live
 from local.stepfunctions.run import Run, Status
 
 _log = logging.getLogger(__name__)
