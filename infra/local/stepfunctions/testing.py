@@ -9,12 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from local.faults import Faults, Kind, Moment, at
 from local.invoke import InvokeRefusedError, InvokeResult
 from local.stepfunctions.clock import VirtualClock
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError, EngineKilledError
 from local.stepfunctions.events import Event
-from local.stepfunctions.faults import Faults, Kind, Moment, at
 from local.stepfunctions.integrations.runner import Clients, Integrations
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import JsonValue, dumps, loads

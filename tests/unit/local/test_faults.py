@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.stepfunctions.faults import Fault, Kind, Moment, first_of_each
+from local.faults import Fault, Kind, Moment, first_of_each
 from local.stepfunctions.jsontext import JsonValue
 from local.stepfunctions.testing import Execution, StepFunctions
 from unit.local.stepfunctions.asl import machine, task, waiting_task
