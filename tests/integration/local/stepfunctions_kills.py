@@ -58,7 +58,8 @@ def kill_and_finish(folder: Path, rounds: int) -> None:
     finally:
         process.kill()
         process.wait()
-    engine = Engine(Integrations(), journal=Journal(folder / "journal.db"))
+    journal = Journal(folder / "journal.db")
+    engine = Engine(Integrations(), journal=journal)
     machine = engine.machines.get(engine.names.machine("kill"))
     shapes = engine.summaries(machine)
     assert [shape["status"] for shape in shapes] == ["SUCCEEDED"] * EXECUTIONS
@@ -67,6 +68,7 @@ def kill_and_finish(folder: Path, rounds: int) -> None:
     check_order(began)
     for shape in shapes:
         check_history(engine, shape["executionArn"])
+    journal.close()
 
 
 def check_order(began: list[list[str]]) -> None:

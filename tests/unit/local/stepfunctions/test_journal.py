@@ -1,5 +1,6 @@
 """What the journal keeps, an engine brings back."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,17 @@ class Laptop:
 
     def _engine(self) -> Engine:
         tasks = Integrations(self.functions)
-        return Engine(tasks, clock=self.clock, seed=1, journal=Journal(self.path))
+        self.journal = Journal(self.path)
+        return Engine(tasks, clock=self.clock, seed=1, journal=self.journal)
+
+    async def close(self) -> None:
+        """Leave the file as it is."""
+        await self.engine.close()
+        self.journal.close()
 
     async def crash(self) -> None:
         """Kill the engine without warning and start another on the same file."""
-        await self.engine.close()
+        await self.close()
         self.engine = self._engine()
         self.engine.resume()
         await self.engine.run_until_idle()
@@ -44,8 +51,10 @@ class Laptop:
 
 
 @pytest.fixture
-def laptop(tmp_path: Path) -> Laptop:
-    return Laptop(tmp_path / "journal.db")
+async def laptop(tmp_path: Path) -> AsyncIterator[Laptop]:
+    made = Laptop(tmp_path / "journal.db")
+    yield made
+    await made.close()
 
 
 async def test_a_wait_goes_on_where_it_was(laptop: Laptop) -> None:

@@ -30,7 +30,7 @@ ANSWERED = [
     (
         "What does the nonlocal statement do?",
         ["global", "nonlocal", "naming"],
-        ["nearest enclosing scope"],
+        ["previously bound"],
     ),
     ("When is __del__ called?", ["customization"], ["instance is about to be destroyed"]),
     (
