@@ -25,8 +25,9 @@ VIOLATION_CHARACTERS: Final = 300
 CANDIDATES: Final = 64
 EXACT: Final = 2**53
 """Every whole number below it is a float of its own."""
-GOOD_STOPS: Final = ("end_turn", "tool_use", "stop_sequence", "malformed_tool_use")
-"""After the last one the text is judged, and a correction asked for where it does not hold."""
+MALFORMED: Final = ("malformed_tool_use", "malformed_model_output")
+"""What was said is judged, and a correction asked for where it does not hold."""
+GOOD_STOPS: Final = ("end_turn", "tool_use", "stop_sequence", *MALFORMED)
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
