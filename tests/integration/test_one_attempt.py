@@ -130,7 +130,7 @@ async def test_a_failing_embedding_is_one_request(
 async def test_a_gateway_that_knows_no_json_is_asked_once(
     runtime: Any, counted: Counted, status: int
 ) -> None:
-    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001  # ASGI's shape
         await receive()
         await send({"type": "http.response.start", "status": status, "headers": []})
         await send({"type": "http.response.body", "body": b"<html>bad gateway</html>"})

@@ -17,6 +17,7 @@ from autoops.adapters.aws import client, error_code, is_network_error, is_transi
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, whole_text
+from autoops.domain.forms import Form, enforceable, form_for
 from autoops.domain.model import Message, ModelReply, ModelRequest
 from autoops.domain.passages import Embeddings
 from autoops.domain.pricing import Usage
@@ -66,15 +67,12 @@ class BedrockChat:
         self._runtime = runtime
 
     def converse(self, request: ModelRequest) -> ModelReply:
-        """See `ChatModel.converse`; the answer contract goes as a tool that has to be called."""
+        """See `ChatModel.converse`; the answer contract goes in the form that the model has."""
         kept = _KeptReply(self._runtime)
         chat = self._chat(request, kept)
-        schema = answer_schema(request.answer)
+        form, schema = form_for(request.model), answer_schema(request.answer)
         try:
-            if chat.supports_tool_choice_values:
-                chat.invoke(_messages(request), toolConfig=_tool(chat, schema))
-            else:
-                chat.invoke(_messages(request, schema))
+            chat.invoke(_messages(request, form, schema), **_contract(form, schema))
         except FAILED as error:
             raise model_error(error) from error
         except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -89,7 +87,6 @@ class BedrockChat:
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
         from langchain_aws import ChatBedrockConverse
 
-        forced = {"supports_tool_choice_values": ("auto", "any", "tool")}
         return ChatBedrockConverse(
             client=kept,
             bedrock_client=kept,  # only read for inference profiles, which come by table
@@ -97,7 +94,7 @@ class BedrockChat:
             max_tokens=request.max_tokens,
             temperature=request.temperature,
             disable_streaming=True,
-            **(forced if request.model.startswith("local.") else {}),
+            supports_tool_choice_values=(),  # not by its name: `models.json` says it
         )
 
 
@@ -176,6 +173,7 @@ class BedrockEmbedder:
 def model_error(error: Exception) -> AutoOpsError:
     """One of our errors for what botocore raised."""
     code = error_code(error)
+    code = code[:1].upper() + code[1:]  # in a stream an error's name begins with a small letter
     message = str(error)[:HINT_BYTES]
     if code == "ValidationException" and any(sign in message.lower() for sign in TOO_LONG):
         return ContextTooLong("the request is longer than the model takes; send fewer passages")
@@ -213,11 +211,11 @@ def _advice(error: Exception, code: str) -> str:
     return f": {response.get('Error', {}).get('Message', '')}"[:HINT_BYTES]
 
 
-def _messages(request: ModelRequest, schema: Json = None) -> list["BaseMessage"]:
+def _messages(request: ModelRequest, form: Form, schema: Json) -> list["BaseMessage"]:
     from langchain_core.messages import SystemMessage
 
     system = request.system
-    if schema is not None:
+    if form is Form.TEXT:
         system += f"\n\nReply with one JSON object that holds this schema:\n{json.dumps(schema)}"
     return [SystemMessage(system), *(_turn(message) for message in request.messages)]
 
@@ -229,12 +227,25 @@ def _turn(message: Message) -> "BaseMessage":
     return HumanMessage(blocks) if message.role == "user" else AIMessage(blocks)
 
 
-def _tool(chat: "ChatBedrockConverse", schema: Json) -> Json:
+def _contract(form: Form, schema: Json) -> Json:
+    """What of Converse's request carries the answer contract."""
+    match form:
+        case Form.STRICT_TOOL:
+            return {"toolConfig": _tool({"json": enforceable(schema)}, strict=True)}
+        case Form.TOOL:
+            return {"toolConfig": _tool({"json": schema})}
+        case Form.JSON_SCHEMA:
+            named = {"name": TOOL, "schema": json.dumps(enforceable(schema))}
+            text = {"type": "json_schema", "structure": {"jsonSchema": named}}
+            return {"outputConfig": {"textFormat": text}}
+        case Form.TEXT:
+            return {}
+
+
+def _tool(schema: Json, **more: bool) -> Json:
     described = "Give the answer. Call this once, with every field filled."
-    forced = "tool" in (chat.supports_tool_choice_values or ())
-    choice = {"tool": {"name": TOOL}} if forced else {"any": {}}
-    spec = {"name": TOOL, "description": described, "inputSchema": {"json": schema}}
-    return {"tools": [{"toolSpec": spec}], "toolChoice": choice}
+    spec = {"name": TOOL, "description": described, "inputSchema": schema, **more}
+    return {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": TOOL}}}
 
 
 def _reply(answer: Json) -> ModelReply:
@@ -246,7 +257,7 @@ def _reply(answer: Json) -> ModelReply:
     if not answer or "output" not in answer or "stopReason" not in answer:
         raise ModelFaulted("bedrock: the answer was cut off on its way")
     content = (answer["output"].get("message") or {}).get("content") or []
-    called = [block["toolUse"]["input"] for block in content if _calls_the_tool(block)]
+    called = [block["toolUse"].get("input") for block in content if _calls_the_tool(block)]
     said = [whole_text(block.get("text", "")) for block in content]
     one = called[0] if called and all(each == called[0] for each in called) else None
     if one is not None and _is_json(one):
@@ -259,7 +270,7 @@ def _reply(answer: Json) -> ModelReply:
         text="".join(said) + "\n".join(map(json.dumps, called)),
         tool_input=one,
         usage=_usage(answer.get("usage")),
-    )
+    ).bounded()
 
 
 def _calls_the_tool(block: Json) -> bool:

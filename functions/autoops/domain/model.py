@@ -1,16 +1,21 @@
 """One question to a model and its reply, whichever model it is."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from autoops.domain.contracts import Contract, Json
+from autoops.domain.contracts import Contract, Json, to_json
 from autoops.domain.pricing import Usage
 
 PER_MESSAGE_TOKENS = 64
 """Tokens that a provider's own framing may add to a message or block."""
 REQUEST_TOKENS = 1_024
 """Tokens that a provider may add for tools and system framing."""
+
+REPLY_BYTES: Final = 1024 * 1024
+"""A reply of more than this is no answer: the most output we allow is far below."""
+TOO_LARGE: Final = "reply_too_large"
+"""Stop reason of a reply that was too large to keep; ours, no model's."""
 
 Text = Annotated[str, Field(pattern=r"\S")]
 """Models refuse a blank block, and every later call of the conversation with it."""
@@ -84,6 +89,14 @@ class ModelReply(Contract):
     text: str
     tool_input: Json = None
     usage: Usage | None
+
+    def bounded(self) -> Self:
+        """The reply, or only its size and price when it is too large: never half of it."""
+        size = len(to_json(self).encode())
+        if size <= REPLY_BYTES:
+            return self
+        gone = {"stop_reason": TOO_LARGE, "text": f"{size} bytes", "tool_input": None}
+        return self.model_copy(update=gone)
 
 
 def _bytes(text: str) -> int:

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from autoops.domain.answers import answer_contract, answer_schema
 from autoops.domain.contracts import Contract, Json, to_json, whole_text
-from autoops.domain.model import Message, ModelReply, ModelRequest
-from autoops.errors import ContentBlocked, ModelFaulted, OutputEmpty, OutputTruncated
+from autoops.domain.model import REPLY_BYTES, TOO_LARGE, Message, ModelReply, ModelRequest
+from autoops.errors import ContentBlocked, ModelFaulted, OutputTruncated
 
 EXCERPT_CHARACTERS: Final = 2_000
 VIOLATIONS: Final = 20
@@ -74,20 +74,27 @@ def check_stop(reply: ModelReply) -> None:
     """Let the stop reason decide before anything is parsed.
 
     Raises:
-        OutputTruncated, ContentBlocked, ModelFaulted, OutputEmpty: the reply is no answer.
+        OutputTruncated, ContentBlocked, ModelFaulted: the reply is no answer.
     """
+    if reply.stop_reason == TOO_LARGE:
+        raise OutputTruncated(f"the reply has {reply.text}, the limit is {REPLY_BYTES}")
     if reply.stop_reason in ("max_tokens", "model_context_window_exceeded"):
         raise OutputTruncated("the answer reached max_tokens; raise the prompt's max_tokens")
     if reply.stop_reason in ("guardrail_intervened", "content_filtered"):
         raise ContentBlocked(f"the answer was blocked: {reply.stop_reason}")
     if reply.stop_reason not in GOOD_STOPS:
         raise ModelFaulted(f"the model stopped for an unknown reason: {reply.stop_reason}")
-    if reply.tool_input is None and not whole_text(reply.text).strip("\ufffd \n\t\r"):
-        raise OutputEmpty("the model ended without an answer")
+
+
+def is_empty(reply: ModelReply) -> bool:
+    """The model ended without a word."""
+    return reply.tool_input is None and not whole_text(reply.text).strip("\ufffd \n\t\r")
 
 
 def judge(reply: ModelReply, answer: str) -> Accepted | Rejected:
     """Hold a reply, whose stop reason is good, against its contract."""
+    if is_empty(reply):
+        return Rejected(("the reply is empty; give the answer",))
     if reply.tool_input is not None:
         return _validated(reply.tool_input, answer)
     return _judge_text(reply.text, answer)

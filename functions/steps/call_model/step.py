@@ -11,8 +11,8 @@ from autoops.domain.ledger import CallRecord
 from autoops.domain.model import ModelReply, ModelRequest
 from autoops.domain.pricing import Usage
 from autoops.domain.references import Private
-from autoops.domain.structured import Accepted, Rejected, check_stop, correction, judge
-from autoops.errors import OutputRejected
+from autoops.domain.structured import Accepted, Rejected, check_stop, correction, is_empty, judge
+from autoops.errors import OutputEmpty, OutputRejected
 from autoops.ports import ArtifactStore, ChatModel, Ledger
 
 
@@ -61,7 +61,8 @@ def call_model(
 
     Raises:
         OutputRejected: the last allowed correction did not help.
-        OutputTruncated, OutputEmpty, ContentBlocked: the reply is no answer, and is paid.
+        OutputEmpty: nor did it bring a word.
+        OutputTruncated, ContentBlocked: the reply is no answer, and is paid.
         TryAgain, GiveUp: as `PaidCalls.make`.
     """
     prompt = given.request.prompt
@@ -73,6 +74,8 @@ def call_model(
     if isinstance(verdict, Accepted):
         return _accepted(verdict, record)
     if given.correction >= given.corrections:
+        if is_empty(reply):
+            raise OutputEmpty(f"call {given.call}: no word after {given.correction} corrections")
         raise OutputRejected(
             f"call {given.call}: {len(verdict.violations)} violations"
             f" after {given.correction} corrections"

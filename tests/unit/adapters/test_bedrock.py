@@ -8,6 +8,7 @@ from botocore.exceptions import (
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    EventStreamError,
     HTTPClientError,
     IncompleteReadError,
     NoCredentialsError,
@@ -17,8 +18,11 @@ from botocore.exceptions import (
     SSLError,
 )
 
+from autoops.adapters import bedrock
 from autoops.adapters.bedrock import BedrockChat, BedrockEmbedder, model_error
+from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, to_json
+from autoops.domain.forms import Form
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage
 from autoops.domain.structured import Accepted, Rejected, judge
@@ -32,7 +36,7 @@ from autoops.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
-from samples import ANSWER, request
+from samples import ANSWER, MODEL, request
 from unit.adapters.service import Service
 
 COUNTED = {"inputTokens": 30, "outputTokens": 7, "totalTokens": 37}
@@ -168,6 +172,65 @@ def test_one_call_is_one_request_with_the_contract_as_a_tool() -> None:
     (tool,) = sent["toolConfig"]["tools"]
     assert tool["toolSpec"]["name"] == "answer"
     assert sent["inferenceConfig"] == {"maxTokens": 800, "temperature": 0.0}
+
+
+def sent(model: str) -> Json:
+    service = Service().says(converse([called(ANSWER)]))
+    BedrockChat(service.client("bedrock-runtime")).converse(request(model=model))
+    (body,) = service.requests
+    return body
+
+
+def test_a_strict_tool_goes_out_where_the_model_enforces_schemas() -> None:
+    body = sent("us.anthropic.claude-haiku-4-5-20251001-v1:0")
+    (tool,) = body["toolConfig"]["tools"]
+    assert tool["toolSpec"]["strict"] is True
+    assert body["toolConfig"]["toolChoice"] == {"tool": {"name": "answer"}}
+    schema = tool["toolSpec"]["inputSchema"]["json"]
+    assert schema["additionalProperties"] is False
+    assert "minLength" not in json.dumps(schema), "an enforcing grammar refuses lengths"
+    assert "outputConfig" not in body
+
+
+def test_a_plain_tool_keeps_the_whole_schema() -> None:
+    (tool,) = sent(MODEL)["toolConfig"]["tools"]
+    assert "strict" not in tool["toolSpec"]
+    assert tool["toolSpec"]["inputSchema"]["json"] == answer_schema("CitedAnswer")
+
+
+def test_a_model_with_schemas_for_text_alone_gets_the_schema_as_output_config(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bedrock, "form_for", lambda _: Form.JSON_SCHEMA)
+    body = sent(MODEL)
+    text = body["outputConfig"]["textFormat"]
+    assert text["type"] == "json_schema"
+    assert json.loads(text["structure"]["jsonSchema"]["schema"])["additionalProperties"] is False
+    assert "toolConfig" not in body
+
+
+def test_a_model_that_nobody_described_gets_the_schema_as_text() -> None:
+    body = sent("vendor.unknown-v1:0")
+    assert "toolConfig" not in body
+    assert "outputConfig" not in body
+    assert json.dumps(answer_schema("CitedAnswer")) in body["system"][0]["text"]
+
+
+def test_a_call_of_the_tool_without_input_is_judged_as_text() -> None:
+    block = {"toolUse": {"toolUseId": "t1", "name": "answer"}}
+    reply = replied(converse([block]))
+    assert reply.tool_input is None
+    assert isinstance(judge(reply, "CitedAnswer"), Rejected)
+
+
+def test_an_error_inside_a_stream_means_what_it_means_outside() -> None:
+    for name, ours in (
+        ("modelStreamErrorException", ModelUnavailable),
+        ("throttlingException", ModelThrottled),
+        ("modelTimeoutException", ModelTimedOut),
+    ):
+        broken = EventStreamError({"Error": {"Code": name, "Message": "x"}}, "ConverseStream")
+        assert type(model_error(broken)) is ours
 
 
 CODES = [

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from autoops.domain.answers import ANSWERS, CitedAnswer
 from autoops.domain.contracts import Contract, Json, to_json
-from autoops.domain.model import ModelReply
+from autoops.domain.model import REPLY_BYTES, TOO_LARGE, ModelReply
 from autoops.domain.structured import (
     CANDIDATES,
     EXCERPT_CHARACTERS,
@@ -19,9 +19,10 @@ from autoops.domain.structured import (
     Rejected,
     check_stop,
     correction,
+    is_empty,
     judge,
 )
-from autoops.errors import ContentBlocked, ModelFaulted, OutputEmpty, OutputTruncated
+from autoops.errors import ContentBlocked, ModelFaulted, OutputTruncated
 from fakes import text, tool
 from samples import ANSWER, request
 
@@ -181,8 +182,35 @@ def test_an_unknown_stop_is_no_success() -> None:
 
 @pytest.mark.parametrize("said", ["", " \n", "\ufffd", "\ufffd \n"])
 def test_a_clean_stop_without_a_word_is_empty_output(said: str) -> None:
-    with pytest.raises(OutputEmpty):
-        check_stop(text(said))
+    check_stop(text(said))
+    assert is_empty(text(said))
+    assert "the reply is empty" in refused(text(said), Refund)
+
+
+@pytest.mark.parametrize("reason", ["malformed_tool_use", "malformed_model_output"])
+def test_what_a_model_could_not_put_into_form_is_judged_and_sent_back(reason: str) -> None:
+    check_stop(text('{"score": 1', stop_reason=reason))
+    check_stop(text("", stop_reason=reason))
+
+
+def test_a_reply_too_large_to_keep_says_its_size_and_keeps_its_price() -> None:
+    reply = text("x" * REPLY_BYTES)
+    bounded = reply.bounded()
+    assert "x" not in bounded.text
+    assert bounded.usage == reply.usage
+    with pytest.raises(
+        OutputTruncated, match=rf"the reply has \d+ bytes, the limit is {REPLY_BYTES}"
+    ):
+        check_stop(bounded)
+
+
+@pytest.mark.parametrize("said", ["x", "ü" * (REPLY_BYTES // 3)])
+def test_a_reply_within_the_limit_is_kept_whole(said: str) -> None:
+    assert text(said).bounded() == text(said)
+
+
+def test_half_a_million_two_byte_characters_are_measured_in_bytes() -> None:
+    assert text("ü" * (REPLY_BYTES // 2)).bounded().stop_reason == TOO_LARGE
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", '"Infinity"', '"NaN"', '"1e400"'])

@@ -80,3 +80,35 @@ def test_of_two_answers_none_is_picked_unless_they_are_the_same(one: Json, two: 
 def test_the_same_reply_is_judged_the_same_each_time(value: Json) -> None:
     reply = text(json.dumps(value))
     assert judge(reply, "CitedAnswer") == judge(reply, "CitedAnswer")
+
+
+def _breaks(whole: str, at: int, how: str) -> str:
+    match how:
+        case "drop":
+            return whole[:at] + whole[at + 1 :]
+        case "double":
+            return whole[:at] + whole[at] + whole[at:]
+        case "quotes":
+            return whole.replace('"', "'", 2)
+        case "comma":
+            return whole[:-1] + ",}"
+        case "comment":
+            return whole[:at] + "/* so */" + whole[at:]
+        case _:
+            return whole[:at] + "NaN" + whole[at:]
+
+
+@given(
+    answers,
+    st.data(),
+    st.sampled_from(["drop", "double", "quotes", "comma", "comment", "nan"]),
+)
+def test_broken_json_is_refused_or_read_as_it_stands_and_never_repaired(
+    answer: Json, data: st.DataObject, how: str
+) -> None:
+    whole = to_json(answer)
+    broken = _breaks(whole, data.draw(st.integers(0, len(whole) - 1)), how)
+    verdict = judge(text(broken), "CitedAnswer")
+    if isinstance(verdict, Accepted):
+        read, _ = json.JSONDecoder().raw_decode(broken, broken.index("{"))
+        assert to_json(verdict.value) == to_json(read), "nothing added, nothing lost"

@@ -97,7 +97,6 @@ def test_after_the_last_correction_a_bad_answer_ends_the_run_and_is_paid(bench: 
         (text('{"approved_total": 12', stop_reason="max_tokens"), OutputTruncated),
         (tool(GOOD, stop_reason="max_tokens"), OutputTruncated),
         (text("Sorry, blocked.", stop_reason="guardrail_intervened"), ContentBlocked),
-        (text(""), OutputEmpty),
         (tool(GOOD, stop_reason="new_reason"), ModelFaulted),
     ],
 )
@@ -114,12 +113,19 @@ def test_a_reply_that_is_no_answer_is_paid_once_and_never_used(
 
 
 def test_an_empty_reply_without_usage_is_charged_its_worst_case(bench: Bench) -> None:
-    claim = bench.admit("call_model")
+    claim = bench.admit("call_model", "last_correction")
     bench.model.script = [text("", usage=None)]
     with pytest.raises(OutputEmpty):
-        bench.run("call_model")
+        bench.run("call_model", "last_correction")
     record = bench.ledger.books["answer-question:r1"].calls[claim.call]
     assert (record.cost, record.estimated) == (claim.worst, True)
+
+
+def test_an_empty_reply_is_sent_back_before_it_ends_the_run(bench: Bench) -> None:
+    bench.admit("call_model")
+    bench.model.script = [text("")]
+    payload = bench.run("call_model")
+    assert (payload["accepted"], payload["violations"], payload["cost"]) == (False, 1, COST)
 
 
 def test_three_attempts_at_an_answer_are_all_counted(bench: Bench) -> None:

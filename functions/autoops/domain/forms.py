@@ -1,0 +1,68 @@
+"""In which form an answer contract goes out to a model: the strictest that the model has."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
+
+from autoops.domain.contracts import Contract, Json
+
+LOCAL: Final = "local.*"
+ENFORCED: Final = frozenset(
+    {"$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum"}
+    | {"format", "items", "properties", "required", "type"}
+)
+"""What grammars that enforce a schema take; lengths and ranges they refuse, and we check them."""
+
+
+class Form(StrEnum):
+    """How the contract is sent, from the strictest on."""
+
+    STRICT_TOOL = "strict_tool"
+    JSON_SCHEMA = "json_schema"
+    TOOL = "tool"
+    TEXT = "text"
+
+
+class Abilities(Contract):
+    """What a model does about structured output; a row of models.json."""
+
+    tools: Literal["strict", "tools", "none"]
+    json_schema: bool
+
+    @property
+    def form(self) -> Form:
+        """The strictest form that the model has."""
+        if self.tools == "strict":
+            return Form.STRICT_TOOL
+        if self.json_schema:
+            return Form.JSON_SCHEMA
+        return Form.TOOL if self.tools == "tools" else Form.TEXT
+
+
+def form_for(model: str) -> Form:
+    """The form by the exact model id; text with the schema, which every model takes, for others."""
+    row = LOCAL if model.startswith("local.") else model
+    abilities = abilities_table().get(row)
+    return Form.TEXT if abilities is None else abilities.form
+
+
+def enforceable(schema: Json) -> Json:
+    """The schema with only what an enforcing grammar takes."""
+    kept = {name: item for name, item in schema.items() if name in ENFORCED}
+    if "properties" in kept:
+        kept["properties"] = {name: enforceable(item) for name, item in kept["properties"].items()}
+    if "items" in kept:
+        kept["items"] = enforceable(kept["items"])
+    if "anyOf" in kept:
+        kept["anyOf"] = [enforceable(one) for one in kept["anyOf"]]
+    return kept
+
+
+@cache
+def abilities_table() -> Mapping[str, Abilities]:
+    """The shipped rows by model id."""
+    rows = json.loads((Path(__file__).parent / "models.json").read_text("utf-8"))["models"]
+    return {model: Abilities.read(row) for model, row in rows.items()}
