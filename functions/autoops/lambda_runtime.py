@@ -22,7 +22,13 @@ from autoops.adapters.s3 import artifacts
 from autoops.config import function_version
 from autoops.domain.contracts import Contract, Json, Run, plain, sentence_of, to_json
 from autoops.domain.ledger import StepRecord
-from autoops.domain.references import LARGE_BYTES, Reference, is_reference, marker_of
+from autoops.domain.references import (
+    LARGE_BYTES,
+    Reference,
+    holds_reference,
+    is_reference,
+    marker_of,
+)
 from autoops.errors import AutoOpsError, GiveUp, InvalidInput, PayloadTooLarge, StepFaulted
 from autoops.ports import ArtifactStore, Clock, Ledger
 
@@ -246,14 +252,27 @@ def _referenced(output: BaseModel, tenant: str, store: ArtifactStore) -> dict[st
 def _travelling(output: BaseModel, name: str, tenant: str, store: ArtifactStore) -> Json:
     value = getattr(output, name)
     marker = marker_of(type(output), name)
-    if isinstance(value, BaseModel) and marker is None:
-        return _referenced(value, tenant, store)
+    if marker is None:
+        return _inside(value, tenant, store)
     value = plain(value)
-    if marker is None or value is None:
-        return value
-    if marker.when == "always" or len(to_json(value).encode()) > LARGE_BYTES:
+    if value is None:
+        return None
+    large = len(to_json(value).encode()) > LARGE_BYTES
+    # Data in the form of a reference would be taken for one on its way back in.
+    if marker.when == "always" or large or holds_reference(value):
         return plain(store.put(tenant, value))
     return value
+
+
+def _inside(value: object, tenant: str, store: ArtifactStore) -> Json:
+    """An open value, the private and large fields of every model in it put into the store."""
+    if isinstance(value, BaseModel):
+        return _referenced(value, tenant, store)
+    if isinstance(value, list | tuple):
+        return [_inside(item, tenant, store) for item in value]
+    if isinstance(value, Mapping):
+        return {str(plain(key)): _inside(item, tenant, store) for key, item in value.items()}
+    return plain(value)
 
 
 def _powertools() -> Callable[..., Json]:

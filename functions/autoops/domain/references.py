@@ -45,6 +45,13 @@ def is_reference(value: Json) -> bool:
     return isinstance(value, dict) and value.keys() == {"artifact", "bytes"}
 
 
+def holds_reference(value: Json) -> bool:
+    """True when something in the value has the form of a reference."""
+    if isinstance(value, dict):
+        return is_reference(value) or any(holds_reference(item) for item in value.values())
+    return isinstance(value, list) and any(holds_reference(item) for item in value)
+
+
 def artifact_key(tenant: str, content: bytes) -> str:
     """`<tenant>/<SHA-256>`: equal content has one key, and no tenant shares another's."""
     return f"{tenant}/{hashlib.sha256(content).hexdigest()}"
