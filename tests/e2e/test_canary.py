@@ -129,8 +129,10 @@ async def test_content_lies_in_the_stores_for_it_and_nowhere_else(tmp_path: Path
     async with running(tmp_path) as (stack, seen):
         wrong = {"answered": WRONG, "text": WRONG, "citations": [], WRONG: WRONG}
         stack.models.script(MODEL, [reply(wrong), reply(GOOD)])
-        _, answer, _ = await Job(stack).ask(ASKED, None, seen.watch)
+        _, answer, finished = await Job(stack).ask(ASKED, None, seen.watch)
         assert ANSWER in answer.text
+        called = [one.prompt for one in finished.ledger.calls if one.model == MODEL]
+        assert called == ["answer@1", "answer@1"]
         found = await places(stack, seen, tmp_path)
         assert all(found.values()), "a place that holds nothing proves nothing"
         assert leaks(found) == []

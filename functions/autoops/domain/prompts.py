@@ -5,11 +5,15 @@ name: answer
 version: 1
 max_tokens: 700
 answer: CitedAnswer
+model: us.amazon.nova-pro-v1:0
 ---
 # system
 You answer from the passages alone.
 # question
 Question: {question}
+
+`model` may be left out: then the application's own model is asked. A changed text needs a higher
+version, for it stands on the record of every call.
 """
 
 import re
@@ -17,9 +21,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from autoops.domain.model import PromptVersion
 from autoops.errors import InvalidInput
+
+KEYS: Final = frozenset({"name", "version", "max_tokens", "answer"})
 
 _BLOCK = re.compile(r"^# (\w+)\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -34,12 +41,14 @@ class Prompt:
         max_tokens: most output tokens of an answer.
         answer: name of the answer contract.
         blocks: templates by name.
+        model: Bedrock model or inference profile id, None for the application's own.
     """
 
     version: PromptVersion
     max_tokens: int
     answer: str
     blocks: Mapping[str, str]
+    model: str | None = None
 
     def block(self, name: str, **values: str) -> str:
         """The block with its placeholders filled, in one pass: braces in a value stay as they are.
@@ -62,18 +71,34 @@ def read_prompt(path: Path) -> Prompt:
     """Read a prompt file.
 
     Raises:
-        InvalidInput: the front matter lacks a key.
+        InvalidInput: the front matter lacks a key, has an unknown one, or a number that is none.
     """
-    _, front, body = path.read_text("utf-8").split("---\n", 2)
-    settings = dict(line.split(": ", 1) for line in front.splitlines() if line)
-    missing = {"name", "version", "max_tokens", "answer"} - settings.keys()
+    front, body = _parts(path)
+    settings = dict(line.split(": ", 1) for line in front.splitlines() if ": " in line)
+    missing, unknown = KEYS - settings.keys(), settings.keys() - KEYS - {"model"}
     if missing:
         raise InvalidInput(f"{path.name}: the front matter lacks {', '.join(sorted(missing))}")
+    if unknown:
+        raise InvalidInput(f"{path.name}: unknown in front matter: {', '.join(sorted(unknown))}")
     names = _BLOCK.findall(body)
     texts = _BLOCK.split(body)[2::2]
     return Prompt(
-        version=PromptVersion(name=settings["name"], version=int(settings["version"])),
-        max_tokens=int(settings["max_tokens"]),
+        version=PromptVersion(name=settings["name"], version=_number(path, settings, "version")),
+        max_tokens=_number(path, settings, "max_tokens"),
         answer=settings["answer"],
         blocks={name: text.strip() for name, text in zip(names, texts, strict=True)},
+        model=settings.get("model"),
     )
+
+
+def _parts(path: Path) -> tuple[str, str]:
+    parts = path.read_text("utf-8").split("---\n", 2)
+    if len(parts) != len(("", "front", "body")) or parts[0]:
+        raise InvalidInput(f"{path.name}: has to begin with front matter between two lines of ---")
+    return parts[1], parts[2]
+
+
+def _number(path: Path, settings: Mapping[str, str], key: str) -> int:
+    if not settings[key].isdecimal() or int(settings[key]) < 1:
+        raise InvalidInput(f"{path.name}: {key} has to be a whole number from 1 on")
+    return int(settings[key])

@@ -72,7 +72,8 @@ def retrieve_context(
     passages = index.query(run.tenant, given.question, vector, given.most)
     if not passages:
         return Output(found=0, dropped=(), passages=(), request=None)
-    kept, request = _fitting(given.question, passages, read_prompt(PROMPT), chat_model)
+    prompt = read_prompt(PROMPT)
+    kept, request = _fitting(given.question, passages, prompt, prompt.model or chat_model)
     dropped = tuple(passage.id for passage in passages[len(kept) :])
     return Output(found=len(kept), dropped=dropped, passages=kept, request=request)
 

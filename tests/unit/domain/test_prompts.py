@@ -10,6 +10,7 @@ from autoops.domain.prompts import Prompt, read_prompt
 from autoops.errors import InvalidInput
 
 FRONT = "---\nname: summary\nversion: 3\nmax_tokens: 700\nanswer: CitedAnswer\n---\n"
+ANSWER = Path(__file__).parents[3] / "functions/steps/retrieve_context/prompt.md"
 BODY = "# system\nYou summarise.\n# question\nSummarise: {text}\n"
 
 
@@ -26,7 +27,7 @@ def test_braces_in_a_value_reach_the_model_byte_for_byte(tmp_path: Path) -> None
 
 @given(st.text(), st.text())
 def test_no_value_changes_another(one: str, two: str) -> None:
-    template = read_prompt(Path(__file__).parents[3] / "functions/steps/retrieve_context/prompt.md")
+    template = read_prompt(ANSWER)
     filled = template.block("passage", id="p1", title=one, place="line 1", text=two)
     assert filled == f"[p1] {one}, line 1\n{two}"
 
@@ -51,3 +52,26 @@ def test_a_block_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_front_matter_without_a_key_names_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"prompt\.md: the front matter lacks max_tokens"):
         prompt(tmp_path, FRONT.replace("max_tokens: 700\n", "") + BODY)
+
+
+def test_a_prompt_may_name_its_model(tmp_path: Path) -> None:
+    named = FRONT.replace("answer: CitedAnswer\n", "answer: CitedAnswer\nmodel: a.b-v1:0\n")
+    assert prompt(tmp_path, named + BODY).model == "a.b-v1:0"
+    assert read_prompt(ANSWER).model is None
+
+
+@pytest.mark.parametrize(
+    ("front", "problem"),
+    [
+        (FRONT.replace("version: 3", "version: two"), "version has to be a whole number"),
+        (FRONT.replace("max_tokens: 700", "max_tokens: 0"), "max_tokens has to be a whole number"),
+        (FRONT.replace("answer:", "maximum: 7\nanswer:"), "unknown in front matter: maximum"),
+        ("", "has to begin with front matter"),
+        ("Hello\n" + FRONT, "has to begin with front matter"),
+    ],
+)
+def test_front_matter_that_says_nothing_sensible_is_named(
+    tmp_path: Path, front: str, problem: str
+) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        prompt(tmp_path, front + BODY)
