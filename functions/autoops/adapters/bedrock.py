@@ -14,6 +14,7 @@ from botocore.exceptions import ConnectionError as NotConnectedError
 from botocore.parsers import ResponseParserError
 
 from autoops.adapters.aws import client, error_code, is_network_error, is_transient
+from autoops.adapters.langchain import chat_class
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, whole_text
@@ -85,9 +86,7 @@ class BedrockChat:
         return _reply(kept.reply)
 
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
-        from langchain_aws import ChatBedrockConverse
-
-        return ChatBedrockConverse(
+        return chat_class()(
             client=kept,
             bedrock_client=kept,  # only read for inference profiles, which come by table
             model_id=request.model,
