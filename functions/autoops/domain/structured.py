@@ -244,6 +244,7 @@ def _finite_or_not(text: str) -> float | str:
 
 def _coerced(value: Json, schema: Mapping[str, Json]) -> Json:
     """The value with conversions that lose nothing; what does not fit stays as it is."""
+    schema = _only_choice(schema)
     if isinstance(value, str):
         return _coerced_text(value, schema)
     if isinstance(value, dict):
@@ -256,13 +257,19 @@ def _coerced(value: Json, schema: Mapping[str, Json]) -> Json:
     return value
 
 
+def _only_choice(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What an optional field is when it is given; with several choices left, nothing is sure."""
+    choices = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
+    return choices[0] if len(choices) == 1 else schema
+
+
 def _is_exact(value: float) -> bool:
     return value.is_integer() and abs(value) < EXACT
 
 
 def _coerced_text(text: str, schema: Mapping[str, Json]) -> Json:
-    if "enum" in schema:
-        return _member(text, schema["enum"])
+    if "enum" in schema or "const" in schema:
+        return _member(text, schema.get("enum", [schema.get("const")]))
     convert = _CONVERSIONS.get(schema.get("type", ""))
     return text if convert is None else convert(text, schema)
 

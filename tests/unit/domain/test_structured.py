@@ -82,6 +82,13 @@ class Items(Contract):
     items: tuple[Item, ...]
 
 
+class Optionals(Contract):
+    kind: Literal["order"]
+    qty: int | None
+    items: tuple[Item, ...] | None
+    note: str | int | None = None
+
+
 CONTRACTS: dict[str, type[Contract]] = {
     contract.__name__: contract
     for contract in (
@@ -95,6 +102,7 @@ CONTRACTS: dict[str, type[Contract]] = {
         Priority,
         Order,
         Items,
+        Optionals,
     )
 }
 
@@ -281,6 +289,18 @@ def test_a_whole_number_is_taken_however_it_is_written(said: str) -> None:
 def test_a_list_that_came_as_a_json_string_is_decoded_once() -> None:
     said = tool({"items": '[{"sku":"A1","qty":2}]'})
     assert accepted(said, Items) == {"items": [{"sku": "A1", "qty": 2}]}
+
+
+def test_optional_fields_are_converted_like_others_and_null_stays_null() -> None:
+    said = tool({"kind": " Order", "qty": "3", "items": '[{"sku":"A1","qty":"2"}]', "note": "7"})
+    assert accepted(said, Optionals) == {
+        "kind": "order",
+        "qty": 3,
+        "items": [{"sku": "A1", "qty": 2}],
+        "note": "7",
+    }
+    nothing = tool({"kind": "order", "qty": None, "items": None})
+    assert accepted(nothing, Optionals)["items"] is None
 
 
 @pytest.mark.parametrize(
