@@ -24,8 +24,8 @@ from autoops.errors import (
     ModelUnavailable,
 )
 from integration.local.serving import served
+from local.asgi import ASGIApp, Receive, Scope, Send
 from local.bedrock.app import bedrock_app
-from local.bedrock.asgi import ASGIApp, Receive, Scope, Send
 from local.bedrock.catalog import local_models
 from local.bedrock.models import WORDLLAMA, Models
 from local.bedrock.scripts import Scripted

@@ -6,26 +6,22 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, Final
 
+from local.asgi import ASGIApp, Receive, Scope, Send, read_body
 from local.bedrock import eventstream
-from local.bedrock.asgi import (
-    ASGIApp,
-    Header,
-    JsonObject,
-    Receive,
-    Scope,
-    Send,
-    ServiceError,
-    accept_lifespan,
-    encode,
-    read_body,
-    send_bytes,
-    send_error,
-    send_json,
-)
 from local.bedrock.errors import SENTENCES, bedrock_error, invalid
 from local.bedrock.models import Answer, Models, Request
 from local.bedrock.scripts import script_from
 from local.bedrock.stream import stream_events
+from local.rest import (
+    Header,
+    JsonObject,
+    ServiceError,
+    accept_lifespan,
+    encode,
+    send_bytes,
+    send_error,
+    send_json,
+)
 
 CONTROL: Final = "/_local/"
 _MODEL: Final = "/model/"

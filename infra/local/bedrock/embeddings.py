@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from local.bedrock.asgi import JsonObject
 from local.bedrock.errors import invalid
+from local.rest import JsonObject
 
 if TYPE_CHECKING:
     import numpy as np

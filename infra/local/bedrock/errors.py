@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from local.bedrock.asgi import ServiceError
+from local.rest import ServiceError
 
 STATUSES: Final[Mapping[str, int]] = MappingProxyType(
     {

@@ -8,7 +8,7 @@ import binascii
 import struct
 from typing import Final
 
-from local.bedrock.asgi import JsonObject, encode
+from local.rest import JsonObject, encode
 
 CONTENT_TYPE: Final = b"application/vnd.amazon.eventstream"
 _STRING: Final = 7

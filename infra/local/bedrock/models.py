@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from local.bedrock import tokens
-from local.bedrock.asgi import JsonObject
 from local.bedrock.errors import bedrock_error, invalid
 from local.bedrock.replies import scripted_answer, truncated
 from local.bedrock.scripts import Fault, Script, Scripted
 from local.bedrock.validation import validate_conversation
+from local.rest import JsonObject
 
 EXTRACTIVE: Final = "local.extractive-v1"
 WORDLLAMA: Final = "local.wordllama-v1"

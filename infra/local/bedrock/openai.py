@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from local.bedrock import tokens
-from local.bedrock.asgi import JsonObject, ServiceError
 from local.bedrock.errors import bedrock_error, invalid
 from local.bedrock.replies import tool_use
 from local.bedrock.validation import tool_specs
+from local.rest import JsonObject, ServiceError
 
 if TYPE_CHECKING:
     import httpx

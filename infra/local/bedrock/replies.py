@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 from local.bedrock import tokens
-from local.bedrock.asgi import JsonObject
 from local.bedrock.scripts import Scripted
 from local.bedrock.validation import tool_specs
+from local.rest import JsonObject
 
 
 def converse_answer(

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, cast, get_args
 
-from local.bedrock.asgi import JsonObject
 from local.bedrock.errors import invalid
+from local.rest import JsonObject
 
 Fault = Literal["kill", "bad_json", "truncate", "stream_error"]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from local.bedrock.asgi import JsonObject
+from local.rest import JsonObject
 
 Event = tuple[str, JsonObject]
 

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, Final
 
-from local.bedrock.asgi import JsonObject
+from local.rest import JsonObject
 
 _TOKEN: Final = re.compile(r"[^\W_]{1,4}|[^\w\s]|_")
 _PER_MESSAGE: Final = 3

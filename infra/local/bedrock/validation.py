@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final
 
-from local.bedrock.asgi import JsonObject
 from local.bedrock.errors import invalid
+from local.rest import JsonObject
 
 STARTS_WITH_USER: Final = (
     "A conversation must start with a user message. "

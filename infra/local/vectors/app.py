@@ -4,18 +4,8 @@ import itertools
 import json
 import uuid
 
-from local.bedrock.asgi import (
-    ASGIApp,
-    JsonObject,
-    Receive,
-    Scope,
-    Send,
-    ServiceError,
-    accept_lifespan,
-    read_body,
-    send_error,
-    send_json,
-)
+from local.asgi import ASGIApp, Receive, Scope, Send, read_body
+from local.rest import JsonObject, ServiceError, accept_lifespan, send_error, send_json
 from local.vectors.errors import invalid
 from local.vectors.operations import OPERATIONS
 from local.vectors.store import VectorStore

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from local.bedrock.asgi import JsonObject
 from local.constants import VECTOR_FILTERABLE_BYTES, VECTOR_METADATA_BYTES
+from local.rest import JsonObject
 from local.vectors.errors import invalid
 from local.vectors.index import IndexSettings
 

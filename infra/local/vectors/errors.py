@@ -1,6 +1,6 @@
 """The errors of S3 Vectors, with the statuses of its service model."""
 
-from local.bedrock.asgi import ServiceError
+from local.rest import ServiceError
 
 
 def invalid(message: str) -> ServiceError:

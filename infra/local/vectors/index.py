@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from local.bedrock.asgi import JsonObject
+from local.rest import JsonObject
 from local.vectors.bm25 import Bm25, analyzer_for
 from local.vectors.errors import invalid
 from local.vectors.filters import Matches

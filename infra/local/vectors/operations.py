@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from local.bedrock.asgi import JsonObject
 from local.constants import QUERY_TOP_K, VECTORS_PER_PUT
+from local.rest import JsonObject
 from local.vectors import checks
 from local.vectors.errors import invalid
 from local.vectors.filters import compile_filter

@@ -9,7 +9,7 @@ import boto3
 import uvicorn
 from botocore.config import Config
 
-from local.bedrock.asgi import ASGIApp
+from local.asgi import ASGIApp
 
 
 @asynccontextmanager

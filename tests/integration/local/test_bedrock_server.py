@@ -10,10 +10,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from integration.local.serving import aws_client, served
+from local.asgi import Receive, Scope, Send, read_body
 from local.bedrock.app import bedrock_app
-from local.bedrock.asgi import Receive, Scope, Send, accept_lifespan, read_body, send_json
 from local.bedrock.catalog import local_models
 from local.bedrock.openai import ModelServerError, OpenAiServer
+from local.rest import accept_lifespan, send_json
 
 MODEL = "anthropic.claude-mapped"
 ASK: Any = [{"role": "user", "content": [{"text": "Why?"}]}]

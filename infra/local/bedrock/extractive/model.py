@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from local.bedrock import tokens
-from local.bedrock.asgi import JsonObject
 from local.bedrock.embeddings import wordllama
 from local.bedrock.extractive.answer import Quoted, answer
 from local.bedrock.extractive.prompt import Prompt, read_prompt
@@ -13,6 +12,7 @@ from local.bedrock.extractive.schema import fill, resolved
 from local.bedrock.lexical import terms
 from local.bedrock.replies import converse_answer, tool_use
 from local.bedrock.validation import tool_specs
+from local.rest import JsonObject
 
 INTRODUCTION: Final = (
     "This is local.extractive-v1, no language model: it quotes the passages it is given."

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from local.bedrock.asgi import JsonObject
+from local.rest import JsonObject
 
 _PASSAGE: Final = re.compile(r"\A\s*\[(?P<id>[^\]\n]{1,512})\][ \t]*(?P<heading>[^\n]*)\n")
 _QUESTION: Final = re.compile(r"(?:\A|\n)\s*question:[ \t]*", re.IGNORECASE)

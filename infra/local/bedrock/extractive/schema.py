@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from local.bedrock.asgi import JsonObject
 from local.bedrock.extractive.sentences import readable, sentences
 from local.bedrock.lexical import terms
+from local.rest import JsonObject
 
 _NUMBER: Final = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w])")
 _FORMATS: Final = {

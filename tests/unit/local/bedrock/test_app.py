@@ -1,16 +1,19 @@
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 import httpx
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
+from local.asgi import Message
 from local.bedrock.app import bedrock_app
-from local.bedrock.asgi import JsonObject, Message
 from local.bedrock.errors import STATUSES
 from local.bedrock.models import Models
 from local.bedrock.scripts import Scripted
 from unit.local.bedrock.conversations import conversation, now, user
+
+if TYPE_CHECKING:
+    from local.rest import JsonObject
 
 MODEL = "scripted.model-v1:0"
 ASK = conversation(user("q"))

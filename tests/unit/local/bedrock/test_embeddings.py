@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from local.bedrock.asgi import ServiceError
 from local.bedrock.embeddings import WordLlamaEmbedder, wordllama
+from local.rest import ServiceError
 
 MODEL = "local.wordllama-v1"
 

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from local.bedrock.asgi import ServiceError
 from local.bedrock.models import EXTRACTIVE, Models
 from local.bedrock.scripts import Scripted
+from local.rest import ServiceError
 from unit.local.bedrock.conversations import ANSWER, conversation, forced, now, user
 
 MODEL = "anthropic.claude-scripted"

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from local.bedrock.asgi import ServiceError
 from local.bedrock.openai import ModelServerError, OpenAiServer
+from local.rest import ServiceError
 from unit.local.bedrock.conversations import ANSWER, conversation, forced, user
 
 URL = "http://127.0.0.1:11434/v1"

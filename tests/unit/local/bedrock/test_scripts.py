@@ -1,7 +1,7 @@
 import pytest
 
-from local.bedrock.asgi import ServiceError
 from local.bedrock.scripts import Script, Scripted, script_from, scripted_from
+from local.rest import ServiceError
 
 
 def test_replies_are_used_up_in_order() -> None:

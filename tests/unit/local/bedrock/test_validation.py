@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from local.bedrock.asgi import ServiceError
 from local.bedrock.validation import validate_conversation
+from local.rest import ServiceError
 from unit.local.bedrock.conversations import assistant, conversation, forced, tool, user
 
 SCHEMA = {"type": "object", "properties": {}}

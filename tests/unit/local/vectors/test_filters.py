@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from local.bedrock.asgi import ServiceError
+from local.rest import ServiceError
 from local.vectors.filters import compile_filter
 
 BOOK = {"tenant": "a", "year": 2020, "tags": ["red", "blue"], "open": True}

@@ -4,15 +4,12 @@ A web framework would add 0.1 s to the start of the laptop's AWS for two routes'
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable
 from typing import Any
 
+from local.asgi import Receive, Send
+
 JsonObject = dict[str, Any]
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Header = tuple[bytes, bytes]
 
@@ -31,16 +28,6 @@ class ServiceError(Exception):
         self.name = name
         self.message = message
         self.status = status
-
-
-async def read_body(receive: Receive) -> bytes:
-    """Give the whole body of a request."""
-    parts: list[bytes] = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def encode(document: object) -> bytes:
