@@ -6,12 +6,15 @@ import sys
 from types import FrameType
 from typing import Final
 
+from local.memory import collect_less
+
 INTERRUPTED: Final = 130
 
 
 def main() -> None:
     """Run the command line; until something is started there is nothing to clean up."""
     signal.signal(signal.SIGINT, _leave)
+    collect_less()
     from local.cli import app
 
     app()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from local.invoke import InvokeResult
+from local.memory import collect_less
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.integrations.runner import Integrations
 from local.stepfunctions.journal import Journal
@@ -161,4 +162,5 @@ if __name__ == "__main__":
     parser.add_argument("--executions", type=int, default=2000)
     parser.add_argument("--growth", action="store_true", help="also 100 to 20,000 executions")
     parser.add_argument("--folder", help="where the journals go; the system's own unless given")
+    collect_less()  # as the process that serves the engine does
     asyncio.run(main(parser.parse_args()))

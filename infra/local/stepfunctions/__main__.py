@@ -5,6 +5,7 @@ import asyncio
 from pathlib import Path
 
 from local.constants import REGION
+from local.memory import collect_less
 from local.stepfunctions.serve import serve
 
 parser = argparse.ArgumentParser(prog="stepfunctions", description=__doc__)
@@ -14,6 +15,7 @@ parser.add_argument("--endpoint", help="where tasks find AWS services and Lambda
 parser.add_argument("--region", default=REGION)
 
 if __name__ == "__main__":
+    collect_less()
     options = parser.parse_args()
     work = serve(
         options.port, journal=options.journal, endpoint=options.endpoint, region=options.region
