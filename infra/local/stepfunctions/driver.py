@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from local.stepfunctions.advance import advance
 from local.stepfunctions.clock import Clock, VirtualClock
@@ -26,13 +26,13 @@ from local.stepfunctions.jsontext import Json
 from local.stepfunctions.live import Happening, Live, counts
 from local.stepfunctions.run import Run
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
+from local.stepfunctions.turns import Turns
 from local.stepfunctions.writer import Writer
 
 if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
 _log = logging.getLogger(__name__)
-_TURN: Final = 16
 
 
 class Driver:
@@ -62,7 +62,7 @@ class Driver:
         self._prepare = prepare
         self._writer = None if journal is None else Writer(journal, self.kill)
         self._published = published
-        self._inbox: list[Happening] = []
+        self._turns = Turns()
         self._scheduled = False
         self._pumping = False
         self._in_flight: set[asyncio.Task[None]] = set()
@@ -75,7 +75,7 @@ class Driver:
     def kill(self) -> None:
         """Stop dead, as if the process were killed: what did not reach the journal is lost."""
         self.dead = True
-        self._inbox.clear()
+        self._turns.clear()
         if self._writer is not None:
             self._writer.stop()
         for kept in self._flushing:
@@ -86,23 +86,34 @@ class Driver:
         """Note that something happened now; the execution moves on soon."""
         if self.dead:
             return
-        self._inbox.append((live, incoming, self._clock.now()))
+        self._turns.add(live, incoming, self._clock.now())
         self._changed.set()
+        self._soon()
+
+    def _soon(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self.pump)
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        # One turn, then the loop: a task that answers at once is heard before others begin.
+        self._scheduled = False
+        self._pump(1)
+        if self._turns.any() and not self.dead:
+            self._soon()
 
     def pump(self) -> None:
         """Let every execution that something happened to move on, until none is left."""
-        self._scheduled = False
+        self._pump(None)
+
+    def _pump(self, turns: int | None) -> None:
         if self._pumping:
             return
         self._pumping = True
         try:
-            while self._inbox and not self.dead:
-                # Small turns: while one is written, the next is worked on.
-                batch, self._inbox = self._inbox[:_TURN], self._inbox[_TURN:]
-                self._move(batch)
+            while self._turns.any() and not self.dead and turns != 0:
+                self._move(self._turns.next())
+                turns = None if turns is None else turns - 1
         finally:
             self._pumping = False
 
@@ -119,6 +130,7 @@ class Driver:
     def _do(self, steps: list[tuple[Live, list[Command]]]) -> None:
         """Do what a turn asks for, now that it is kept."""
         for live, commands in steps:
+            self._turns.moved(live)
             for command in commands:
                 self._carry_out(live, command)
             self._published(live)
@@ -304,7 +316,11 @@ class Driver:
             return True
         sleepers = self._clock.sleepers if isinstance(self._clock, VirtualClock) else 0
         writing = self._writer is not None and self._writer.busy
-        return not self._inbox and not writing and len(self._in_flight) <= sleepers + self._parked
+        return (
+            not self._turns.any()
+            and not writing
+            and len(self._in_flight) <= sleepers + self._parked
+        )
 
     async def _changed_or_sleeping(self) -> None:
         # A task that goes to sleep on the virtual clock tells nobody, so look again soon.

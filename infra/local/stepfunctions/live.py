@@ -1,5 +1,6 @@
 """An execution in memory."""
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from local.stepfunctions.commands import Incoming, Redriven
@@ -25,6 +26,8 @@ class Live:
         ended: futures that wait for its end.
         id: its number in the journal, 0 without one.
         happened: how many happenings the journal has of it.
+        inbox: what happened to it and when, not yet served.
+        moved: the turn after which its commands were last carried out.
         definition: the text of the definition it runs.
         revision_id: the id of that revision.
         start: its row in the journal, while that is not yet written.
@@ -38,6 +41,8 @@ class Live:
         "ends_told",
         "happened",
         "id",
+        "inbox",
+        "moved",
         "published",
         "revision_id",
         "run",
@@ -57,6 +62,8 @@ class Live:
         self.ended: list[asyncio.Future[None]] = []
         self.id = 0
         self.happened = 0
+        self.inbox: deque[tuple[Incoming, int]] = deque()
+        self.moved = -2
         self.definition = ""
         self.revision_id = ""
         self.start: tuple[Stored, str] | None = None
