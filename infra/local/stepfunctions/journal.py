@@ -146,14 +146,10 @@ class Journal:
         resources, self._resources = self._resources, {}
         return Transaction(starts, happenings, endings, resources)
 
-    def stage(self, transactions: Sequence[Transaction]) -> bool:
-        """Write some turns of the engine; they are kept after the commit. False: nothing to keep.
-
-        On the engine's own thread: a statement hands the interpreter over and asks for it back,
-        and a busy loop would let each row wait for that.
-        """
+    def write(self, transactions: Sequence[Transaction]) -> None:
+        """Keep some turns of the engine; they are on disk when this returns."""
         if not any(transaction.any() for transaction in transactions):
-            return False
+            return
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         for transaction in transactions:
@@ -170,11 +166,7 @@ class Journal:
                 "UPDATE execution SET status = ?, summary = ? WHERE id = ?",
                 [(end.status, dumps(end.summary), end.id) for end in transaction.endings],
             )
-        return True
-
-    def commit(self) -> None:
-        """Put what was staged on disk; in any thread, while nothing else is staged."""
-        self._db.execute("COMMIT")
+        db.execute("COMMIT")
 
     def _write_resources(self, resources: dict[str, tuple[str, str | None]]) -> None:
         for arn, (kind, data) in resources.items():

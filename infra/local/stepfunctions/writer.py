@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -49,20 +48,10 @@ class Writer:
 
     def _next(self) -> None:
         entries, self._waiting = self._waiting, []
+        transactions = [entry.transaction for entry in entries]
         loop = asyncio.get_running_loop()
-        try:
-            staged = self._journal.stage([entry.transaction for entry in entries])
-        except sqlite3.Error as error:
-            self._broke(error)
-            return
-        work = self._journal.commit if staged else _nothing
-        self._writing = loop.run_in_executor(self._thread, work)
+        self._writing = loop.run_in_executor(self._thread, self._journal.write, transactions)
         self._writing.add_done_callback(lambda done: self._done(done, entries))
-
-    def _broke(self, error: BaseException) -> None:
-        _log.critical("the journal cannot be written", exc_info=error)
-        self.stop()
-        self._failed()
 
     def _done(self, done: "asyncio.Future[None]", entries: list[_Entry]) -> None:
         self._writing = None
@@ -70,7 +59,9 @@ class Writer:
             return
         error = done.exception()
         if error is not None:
-            self._broke(error)
+            _log.critical("the journal cannot be written", exc_info=error)
+            self.stop()
+            self._failed()
             return
         try:
             for entry in entries:
@@ -93,7 +84,3 @@ class Writer:
         """End the thread; a write that has begun is finished."""
         self.stop()
         self._thread.shutdown(wait=True)
-
-
-def _nothing() -> None:
-    """Nothing has to be kept."""
