@@ -191,7 +191,11 @@ def _crossings(items: Sequence[_Item], layers: Sequence[Sequence[int]]) -> int:
     total = 0
     for upper, lower in pairwise(layers):
         place = {one: position for position, one in enumerate(lower)}
-        ends = [place[below] for one in upper for below in sorted(items[one].below, key=place.get)]  # type: ignore[arg-type]  # every one is there
+        ends = [
+            place[below]
+            for one in upper
+            for below in sorted(items[one].below, key=place.__getitem__)
+        ]
         total += sum(later < earlier for i, earlier in enumerate(ends) for later in ends[i + 1 :])
     return total
 

@@ -227,7 +227,7 @@ def _log(folder: Path) -> Iterator[TextIO]:
 def _inherited() -> dict[str, str]:
     """What Python itself needs to start on this machine."""
     names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
-    return {name: os.environ[name] for name in names if name in os.environ}  # noqa: TID251
+    return {name: os.environ[name] for name in names if name in os.environ}  # noqa: TID251 - for the functions
 
 
 def client_for(url: str, service: str) -> Any:

@@ -73,7 +73,7 @@ def _client(service: str) -> Any:
         retries={"total_max_attempts": 1, "mode": "standard"},
         tcp_keepalive=True,
     )
-    return boto3.client(service, config=config)  # type: ignore[call-overload]  # noqa: TID251
+    return boto3.client(service, config=config)  # type: ignore[call-overload]  # noqa: TID251  # any service; the one home
 
 
 def error_code(error: Exception) -> str:

@@ -12,6 +12,7 @@ from autoops.errors import DependencyUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
 SOURCE: Final = "autoops"
 
@@ -25,14 +26,14 @@ class EventBus:
 
     def publish(self, kind: str, detail: Json) -> None:
         """See `Events.publish`."""
-        entry = {
+        entry: PutEventsRequestEntryTypeDef = {
             "Source": SOURCE,
             "DetailType": kind,
             "Detail": to_json(detail),
             "EventBusName": self._bus,
         }
         try:
-            answer = self._events.put_events(Entries=[entry])  # type: ignore[list-item]
+            answer = self._events.put_events(Entries=[entry])
         except (ClientError, BotoCoreError) as error:
             raise translated(error, "events") from error
         if answer["FailedEntryCount"]:

@@ -52,10 +52,10 @@ class Table:
             for item in writes
         ]
         try:
-            self._dynamodb.transact_write_items(TransactItems=items)  # type: ignore[arg-type]
+            self._dynamodb.transact_write_items(TransactItems=items)  # type: ignore[arg-type]  # built by kind
         except (ClientError, BotoCoreError) as error:
             if error_code(error) == "TransactionCanceledException":
-                reasons = error.response["CancellationReasons"]  # type: ignore[union-attr]
+                reasons = error.response["CancellationReasons"]  # type: ignore[union-attr]  # it has a code
                 if any(reason.get("Code") == FAILED for reason in reasons):
                     raise CancelledError(reasons) from None
                 raise DependencyUnavailable("dynamodb: the transaction met another one") from error
@@ -73,7 +73,7 @@ class Table:
             )
         except (ClientError, BotoCoreError) as error:
             if error_code(error) == "ConditionalCheckFailedException":
-                reason = {"Code": FAILED, "Item": error.response.get("Item")}  # type: ignore[union-attr]
+                reason = {"Code": FAILED, "Item": error.response.get("Item")}  # type: ignore[union-attr]  # as above
                 raise CancelledError([reason]) from None
             raise translated(error, "dynamodb") from error
         return answer["Attributes"]

@@ -64,7 +64,7 @@ class Driver:
         self._published = published
         self._turns = Turns()
         self._scheduled = False
-        self._pumping = False
+        self._serving = False
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.dead = False
@@ -98,24 +98,25 @@ class Driver:
     def _turn(self) -> None:
         # One turn, then the loop: a task that answers at once is heard before others begin.
         self._scheduled = False
-        self._pump(1)
+        self._serve()
         if self._turns.any() and not self.dead:
             self._soon()
 
     def pump(self) -> None:
         """Let every execution that something happened to move on, until none is left."""
-        self._pump(None)
+        while self._serve():
+            pass
 
-    def _pump(self, turns: int | None) -> None:
-        if self._pumping:
-            return
-        self._pumping = True
+    def _serve(self) -> bool:
+        """Serve one turn; False when nothing waits, or a turn is being served already."""
+        if self._serving or self.dead or not self._turns.any():
+            return False
+        self._serving = True
         try:
-            while self._turns.any() and not self.dead and turns != 0:
-                self._move(self._turns.next())
-                turns = None if turns is None else turns - 1
+            self._move(self._turns.next())
         finally:
-            self._pumping = False
+            self._serving = False
+        return True
 
     def _move(self, batch: list[Happening]) -> None:
         # An ended execution may have been rebuilt and redriven meanwhile: let it rest.

@@ -63,7 +63,7 @@ class Live:
         self.id = 0
         self.happened = 0
         self.inbox: deque[tuple[Incoming, int]] = deque()
-        self.moved = -2
+        self.moved = -2  # long ago: it is not being served
         self.definition = ""
         self.revision_id = ""
         self.start: tuple[Stored, str] | None = None

@@ -22,7 +22,7 @@ INTRODUCTION: Final = (
 class ExtractiveModel:
     """Answers Converse deterministically from the text of the request."""
 
-    async def converse(self, model_id: str, request: JsonObject) -> JsonObject:  # noqa: ARG002
+    async def converse(self, model_id: str, request: JsonObject) -> JsonObject:  # noqa: ARG002 - every model is asked so
         """Call the tool that is forced or fits best, or answer in text; never raises."""
         return await asyncio.to_thread(_converse, request)
 
