@@ -3,9 +3,14 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from functools import cache
 from typing import Self
 
+from pydantic import TypeAdapter, ValidationError
+
+from autoops.domain.admissions import Limit, Limits
+from autoops.domain.contracts import sentence_of
 from autoops.domain.money import dollars
 from autoops.errors import InvalidInput
 
@@ -28,6 +33,9 @@ class Settings:
         embedding_dimensions: length of a vector.
         account_ceiling: most dollars that any run may spend.
         machine_prefix: what stands before a workflow's name in the name of its state machine.
+        limits: what the calls of each model share; JSON such as
+            `{"*": {"concurrency": 20, "requests": 200, "tokens": 200000}}`.
+        lease: how long a worker that says nothing is believed to be at work, in seconds.
     """
 
     ledger_table: str
@@ -43,6 +51,8 @@ class Settings:
     embedding_dimensions: int
     account_ceiling: int
     machine_prefix: str
+    limits: Limits
+    lease: timedelta
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
@@ -55,14 +65,27 @@ class Settings:
         missing = [variable for variable in names.values() if not environment.get(variable)]
         if missing:
             raise InvalidInput(f"environment: {', '.join(missing)} not set; see template.yaml")
-        values: dict[str, str | int] = {
+        values: dict[str, object] = {
             name: environment[variable] for name, variable in names.items()
         }
         values["account_ceiling"] = dollars(environment["ACCOUNT_CEILING"], "ACCOUNT_CEILING")
-        if not environment["EMBEDDING_DIMENSIONS"].isdecimal():
-            raise InvalidInput("environment: EMBEDDING_DIMENSIONS is not a whole number")
-        values["embedding_dimensions"] = int(environment["EMBEDDING_DIMENSIONS"])
+        values["embedding_dimensions"] = _whole(environment, "EMBEDDING_DIMENSIONS")
+        values["lease"] = timedelta(seconds=_whole(environment, "LEASE"))
+        values["limits"] = _limits(environment["LIMITS"])
         return cls(**values)  # type: ignore[arg-type]  # one type per field, checked above
+
+
+def _whole(environment: Mapping[str, str], variable: str) -> int:
+    if not environment[variable].isdecimal() or not int(environment[variable]):
+        raise InvalidInput(f"environment: {variable} is not a whole number above 0")
+    return int(environment[variable])
+
+
+def _limits(text: str) -> Limits:
+    try:
+        return TypeAdapter(dict[str, Limit]).validate_json(text)
+    except ValidationError as error:
+        raise InvalidInput(f"environment: LIMITS: {sentence_of(error)}") from None
 
 
 @cache

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from autoops.calls import PaidCalls
+from autoops.domain.admissions import CallClaim
 from autoops.domain.contracts import plain
-from autoops.domain.ledger import CallClaim
 from autoops.domain.model import ModelReply
 from autoops.domain.vectors import Vectors
 from autoops.errors import ModelMisconfigured

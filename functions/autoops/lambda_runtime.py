@@ -75,6 +75,7 @@ class StepHandler:
         ports: makes each port, by the name of the step's argument. `artifacts`, `ledger`, `clock`
             and `run_once` are the runtime's own; a step gets them when it asks for them too.
         idempotent: a second delivery of the same state's attempt returns the first one's result.
+        recorded: whether the step's attempts that succeed are written to the run's record.
     """
 
     step: Callable[..., Contract]
@@ -82,6 +83,7 @@ class StepHandler:
     returns: type[Contract]
     ports: Mapping[str, Port]
     idempotent: bool = False
+    recorded: bool = True
 
     def __call__(self, event: Json, context: LambdaContext) -> Json:
         """Run the step for one invocation; the result is JSON-safe."""
@@ -107,7 +109,8 @@ class StepHandler:
             _report(envelope.step, failure, error)
             self._record_failure(envelope, context, started, failure)
             raise failure from error
-        self._record(envelope, context, started, output, None)
+        if self.recorded:
+            self._record(envelope, context, started, output, None)
         _count("StepsSucceeded", envelope.step)
         return output
 
@@ -227,10 +230,11 @@ def lambda_handler_for(
     accepts: type[Contract],
     returns: type[Contract],
     idempotent: bool = False,
+    recorded: bool = True,
     **ports: Port,
 ) -> StepHandler:
     """The Lambda handler of a step; see `StepHandler`."""
-    return StepHandler(step, accepts, returns, ports, idempotent)
+    return StepHandler(step, accepts, returns, ports, idempotent, recorded)
 
 
 def _resolved(value: Json, tenant: str, store: ArtifactStore) -> Json:

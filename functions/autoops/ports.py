@@ -1,16 +1,24 @@
 """What steps need from the outside, as protocols; adapters fulfil them on AWS, fakes in tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import (
+from autoops.domain.admissions import (
     Admission,
+    Answer,
+    Asker,
     Begun,
     CallClaim,
+    Refused,
+    Settled,
+    Wait,
+)
+from autoops.domain.contracts import Json, Run
+from autoops.domain.ledger import (
     CallRecord,
     OpenedRun,
+    RunState,
     StepRecord,
 )
 from autoops.domain.model import ModelReply, ModelRequest
@@ -115,8 +123,101 @@ class ArtifactStore(Protocol):
         ...
 
 
+class Admissions(Protocol):
+    """Where calls stand: every move is one transaction that moves state, money and slot together.
+
+    A move returns False when the admission does not stand as it was seen: another move came first.
+    """
+
+    def grant(self, wanted: Admission, now: datetime, freed: int | None = None) -> Answer:
+        """Let a call in, if its run goes on, its money reaches and its model's limits have room.
+
+        Args:
+            wanted: a new admission, or one that waits, as it was read.
+            now: which minute it counts to.
+            freed: shard that is known to have a slot, None for no idea.
+        """
+        ...
+
+    def park(self, wanted: Admission, wait: Wait) -> bool:
+        """Let a call wait; for money or while paused only if the reason still stands."""
+        ...
+
+    def unpark(self, waiting: Admission) -> bool:
+        """The call that waits will not be made."""
+        ...
+
+    def ask_again(self, standing: Admission, asker: Asker) -> bool:
+        """Answer somebody else from now on; the call keeps its place, its money and its slot."""
+        ...
+
+    def begin(self, run: Run, claim: CallClaim, until: datetime) -> Begun | None:
+        """Move a granted call to calling, leased until then; None when it has to be asked for."""
+        ...
+
+    def renew(self, calling: Admission, until: datetime) -> bool:
+        """Move the end of the lease."""
+        ...
+
+    def repeat(self, calling: Admission, until: datetime) -> Admission | Refused:
+        """Charge the attempt whose lease ended its worst case and reserve another, slot kept."""
+        ...
+
+    def uncharge(self, calling: Admission) -> bool:
+        """The attempt was refused without charge: back to granted, if the run goes on."""
+        ...
+
+    def settle(self, calling: Admission, record: CallRecord) -> Settled:
+        """Replace the reservation by the cost, write the call record, free the slot."""
+        ...
+
+    def settle_late(self, standing: Admission, given_up: Admission, record: CallRecord) -> bool:
+        """Replace what was charged for an attempt given up by what it did cost.
+
+        Args:
+            standing: the admission as it stands.
+            given_up: as the worker of that attempt knows it.
+            record: of the attempt.
+        """
+        ...
+
+    def recover(self, calling: Admission, record: CallRecord, *, made: bool) -> bool:
+        """Settle by the reply of an attempt given up.
+
+        Args:
+            calling: as it was seen.
+            record: of the attempt given up.
+            made: the present attempt may have been made, so it is charged its worst case.
+        """
+        ...
+
+    def lose(self, calling: Admission) -> bool:
+        """Charge the attempt its worst case and end the call without an outcome."""
+        ...
+
+    def release(self, held: Admission) -> bool:
+        """Give money and slot back; the call will not be made."""
+        ...
+
+    def standing(self, root: str, call: str) -> Admission | None:
+        """The admission of a call path."""
+        ...
+
+    def of_run(self, root: str) -> Iterator[Admission]:
+        """Every admission of a run."""
+        ...
+
+    def open(self) -> Iterator[Admission]:
+        """Every admission that has not ended, of all runs; what it says may be a moment old."""
+        ...
+
+    def next_in_line(self, model: str) -> Admission | None:
+        """The call that waits for a slot and has its turn: tenants in a circle, oldest first."""
+        ...
+
+
 class Ledger(Protocol):
-    """Runs, their money and their calls; every change of money is one transaction."""
+    """Runs and what became of them."""
 
     def open_run(self, opened: OpenedRun) -> OpenedRun:
         """Write run and budget, once: opened again by the same execution it returns what stands.
@@ -126,51 +227,20 @@ class Ledger(Protocol):
         """
         ...
 
-    def admit(self, run: Run, claim: CallClaim) -> Admission:
-        """Reserve the claim's worst case; an admission that stands is returned as it is.
-
-        Raises:
-            BudgetExceeded, RunStopped, InvalidInput, DependencyUnavailable: nothing is reserved.
-        """
+    def run_state(self, root: str) -> RunState | None:
+        """Where the run stands, None when it never opened."""
         ...
 
-    def begin(self, run: Run, claim: CallClaim) -> Begun:
-        """Move a granted admission to calling; one that is calling or settled is returned as it is.
-
-        Raises:
-            AdmissionLost: there is none for this call and fingerprint.
-        """
+    def pause(self, root: str, *, paused: bool) -> bool:
+        """Let no call in, or let them in again; False when no run of that root is open."""
         ...
 
-    def repeat(self, run: Run, admission: Admission) -> Admission:
-        """Charge the lost attempt its worst case and reserve another; the next attempt's number.
-
-        Raises:
-            BudgetExceeded: no money for another; the lost one is charged all the same.
-            CallInProgress: another worker was faster.
-        """
+    def stop(self, root: str) -> bool:
+        """Let no call in ever again; False when there is no such run."""
         ...
 
-    def lose(self, run: Run, admission: Admission) -> None:
-        """Charge the unknown attempt its worst case and end the admission as lost."""
-        ...
-
-    def settle(self, run: Run, admission: Admission, record: CallRecord) -> None:
-        """Replace the reservation by the actual cost and write the call record.
-
-        A settle that comes after its attempt was charged as lost replaces worst by actual.
-
-        Raises:
-            CallInProgress: the attempt was taken over; its cost is counted, its reply is not.
-        """
-        ...
-
-    def uncharge(self, run: Run, admission: Admission) -> None:
-        """The attempt was refused without charge: back to granted, money still reserved."""
-        ...
-
-    def release(self, run: Run, admission: Admission) -> None:
-        """Give the reservation back; the call will not be made."""
+    def raise_ceiling(self, root: str, by: int, most: int) -> bool:
+        """Add nano-dollars to the ceiling; False when it would be above the most."""
         ...
 
     def call_record(self, run: Run, call: str) -> CallRecord | None:
@@ -189,15 +259,22 @@ class Ledger(Protocol):
         """Write the run's outcome and where its result lies; the same again changes nothing."""
         ...
 
-    def close_run(self, root: str, status: str, error: str | None, at: datetime) -> bool:
-        """Write how the run ended; False when no run of that root is open.
+    def close_run(
+        self, root: str, status: str, error: str | None, at: datetime, redrive: int
+    ) -> bool:
+        """Write how the run ended; False when that is known already or there is no such run.
 
         Args:
             root: the run's root.
             status: SUCCEEDED, FAILED, TIMED_OUT or ABORTED.
             error: what Step Functions says; an error that a step noted comes before it.
             at: when it ended.
+            redrive: how often it was redriven; the end before a redrive never undoes that redrive.
         """
+        ...
+
+    def reopen(self, root: str, redrive: int) -> bool:
+        """The run goes on after a redrive; False when it was stopped, or reopened before."""
         ...
 
 
@@ -216,8 +293,28 @@ class Catalogue(Protocol):
 class Workflows(Protocol):
     """Step Functions, as a step sees it."""
 
-    def succeed(self, token: str, output: Json) -> None:
-        """Answer a task token; one that is gone does not matter."""
+    def succeed(self, token: str, output: Json) -> bool:
+        """Answer a task token; False when nobody waits for it any more."""
+        ...
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        """Fail the state that waits for a task token; False when nobody does any more."""
+        ...
+
+    def redrive_running(self, execution: str) -> int | None:
+        """The redrive count of an execution that is running, None when it is not."""
+        ...
+
+    def stop(self, execution: str, error: str, cause: str) -> None:
+        """End an execution; one that has ended does not matter."""
+        ...
+
+    def redrive(self, execution: str) -> None:
+        """Go on with an execution that failed, from the state that failed.
+
+        Raises:
+            InvalidInput: it cannot be redriven, and why.
+        """
         ...
 
 

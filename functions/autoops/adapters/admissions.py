@@ -1,27 +1,19 @@
 """Admissions on the ledger table: every move of a call is one transaction.
 
 Money, slot and state of a call move together or not at all, so no crash between two calls to
-DynamoDB can leave one without the others. A condition cannot add, hence the counters.
+DynamoDB can leave one without the others.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+from autoops.adapters import admission_items as items
 from autoops.adapters import money
 from autoops.adapters.aws import client
-from autoops.adapters.expressions import Item, condition, delete, put, update, value_of
-from autoops.adapters.keys import (
-    OPEN_PARTITIONS,
-    call_key,
-    rate_key,
-    run_key,
-    shard_of,
-    slot_key,
-    ticket_key,
-    turn_key,
-)
+from autoops.adapters.expressions import Item, condition, put, update, value_of
+from autoops.adapters.keys import OPEN_PARTITIONS, call_key, run_key, shard_of, turn_key
 from autoops.adapters.table import CancelledError, Table
 from autoops.config import settings
 from autoops.domain.admissions import (
@@ -34,6 +26,7 @@ from autoops.domain.admissions import (
     Limit,
     Limits,
     Refused,
+    Settled,
     Wait,
     limit_of,
 )
@@ -41,46 +34,47 @@ from autoops.domain.contracts import Run, to_json
 from autoops.domain.ledger import CallRecord
 
 OPEN_INDEX: Final = "OpenAdmissions"
-TRIES_FOR_A_SLOT: Final = 3
-MINUTE: Final = timedelta(minutes=1)
-KEPT: Final = timedelta(hours=1)
-"""How long the counter of a minute is kept."""
-
-MAY_BE_ASKED: Final = (
-    "attribute_not_exists(PK) OR #state IN (:lost, :released)"
-    " OR (#state = :settled AND #fingerprint <> :fingerprint)"
-)
-STILL_WAITING: Final = "#state = :waiting AND #token = :seen"
-STILL_CALLING: Final = "#state = :calling AND #attempt = :attempt"
+TRIES: Final = 3
+"""So many shards are tried for a slot, and so many heads of a queue that others serve too."""
 
 
 class DynamoAdmissions:
-    """`autoops.ports.Admissions` on a table."""
+    """`autoops.ports.Admissions` on a table.
 
-    def __init__(self, table: Table, limits: Limits, lease: timedelta) -> None:
+    Args:
+        table: the ledger.
+        limits: what the calls of each model share.
+    """
+
+    def __init__(self, table: Table, limits: Limits) -> None:
         self._table = table
         self._limits = limits
-        self._lease = lease
 
     # --- Let in -----------------------------------------------------------------------------------
 
-    def grant(self, wanted: Admission, now: datetime) -> Answer:
+    def grant(self, wanted: Admission, now: datetime, freed: int | None = None) -> Answer:
         """See `Admissions.grant`."""
         limit = limit_of(self._limits, wanted.claim.model)
-        first = shard_of(wanted.claim.call, limit.shards)
-        for turn in range(min(limit.shards, TRIES_FOR_A_SLOT)):
-            shard = (first + turn) % limit.shards if limit.concurrency else None
-            answer = self._granted(wanted, limit, shard, now)
+        if limit.concurrency is None:
+            return self._granted(wanted, limit, None, now)
+        first = shard_of(wanted.claim.call, limit.shards) if freed is None else freed
+        answer = Answer(admission=None, refused="full")
+        for turn in range(min(limit.shards, TRIES)):
+            answer = self._granted(wanted, limit, (first + turn) % limit.shards, now)
             if answer.refused != "full":
-                return answer
+                break
         return answer
 
     def park(self, wanted: Admission, wait: Wait) -> bool:
         """See `Admissions.park`."""
-        parked = wanted.model_copy(update={"state": AdmissionState.WAITING, "wait": wait})
-        writes = [self._written(parked, wanted)]
+        parked = wanted.model_copy(
+            update={"state": AdmissionState.WAITING, "wait": wait, "slot": None}
+        )
+        writes = [items.written(parked, wanted)]
+        if wanted.wait is not wait:
+            writes += items.without_ticket(wanted)
         if wait is Wait.FULL:
-            writes.append(put(self._ticket(parked), {"root": parked.run.root, "call": _call(parked)}))
+            writes.append(items.ticket(parked))
         if wait is Wait.PAUSED:
             writes.append(condition(run_key(wanted.run.root, "META"), "#paused = :yes", yes=True))
         if wait is Wait.MONEY:
@@ -91,93 +85,57 @@ class DynamoAdmissions:
         """See `Admissions.unpark`."""
         return self._moved(
             update(
-                _key(waiting),
-                "SET #state = :released REMOVE #open_in, #open_since, #token",
-                STILL_WAITING,
+                items.key_of(waiting),
+                f"SET #state = :released {items.NOBODYS}, #wait",
+                items.STILL_WAITING,
                 released=AdmissionState.RELEASED,
-                waiting=AdmissionState.WAITING,
-                seen=_token(waiting.asker),
+                **items.seen_waiting(waiting),
             ),
-            *self._without_ticket(waiting),
+            *items.without_ticket(waiting),
         )
 
     def ask_again(self, standing: Admission, asker: Asker) -> bool:
         """See `Admissions.ask_again`."""
         return self._moved(
             update(
-                _key(standing),
+                items.key_of(standing),
                 "SET #token = :token, #execution = :execution, #redrive = :redrive",
                 "#state = :state AND #token = :seen",
-                token=_token(asker),
+                token=items.token_of(asker),
                 execution=asker.execution,
                 redrive=asker.redrive,
                 state=standing.state,
-                seen=_token(standing.asker),
+                seen=items.token_of(standing.asker),
             )
         )
 
-    def _granted(
-        self, wanted: Admission, limit: Limit, shard: int | None, now: datetime
-    ) -> Answer:
+    def _granted(self, wanted: Admission, limit: Limit, shard: int | None, now: datetime) -> Answer:
         granted = wanted.model_copy(
             update={"state": AdmissionState.GRANTED, "slot": shard, "wait": None}
         )
         model = wanted.claim.model
         writes = [
-            self._written(granted, wanted),
-            condition(
-                run_key(wanted.run.root, "META"),
-                "#paused = :no AND #stopped = :no AND #status = :running",
-                no=False,
-                running="RUNNING",
-            ),
+            items.written(granted, wanted),
+            items.going(wanted.run),
             money.reserve(wanted.run, wanted.claim.worst),
         ]
         if shard is not None:
-            writes.append(_take(model, shard, limit.slots(shard)))
+            writes.append(items.slot_taken(model, shard, limit.slots(shard)))
         if limit.by_minute:
-            writes.append(_count(model, limit, wanted.claim.tokens, now))
-        if wanted.wait is Wait.FULL:
-            writes += [*self._without_ticket(wanted), put(turn_key(model), {"tenant": wanted.run.tenant})]
+            writes.append(items.counted(model, limit, wanted.claim.tokens, now))
         try:
-            self._table.transact(*writes)
+            self._table.transact(*writes, *items.served(wanted))
         except CancelledError as cancelled:
-            return _refusal(cancelled, wanted)
+            standing = cancelled.items[0]
+            return Answer(
+                admission=None if standing is None else items.read(standing),
+                refused=items.refusal(cancelled),
+            )
         return Answer(admission=granted, refused=None)
-
-    def _written(self, new: Admission, old: Admission) -> Item:
-        """The admission as it shall stand, if it stands as it was seen."""
-        # Attempts count on from an earlier admission of the path: each has a reply key of its own,
-        # and a worker that was given up cannot settle one that came after it.
-        values: dict[str, Any] = {
-            "new": new.state,
-            "fingerprint": new.claim.fingerprint,
-            "data": _data(new),
-            "asked": new.asked_at.isoformat(),
-            "execution": new.asker.execution,
-            "redrive": new.asker.redrive,
-            "token": _token(new.asker),
-            "slot": new.slot,
-            "wait": new.wait,
-            "partition": f"OPEN#{shard_of(_call(new), OPEN_PARTITIONS)}",
-            "zero": 0,
-            "none": [],
-        }
-        change = (
-            "SET #state = :new, #fingerprint = :fingerprint, #data = :data, #asked_at = :asked,"
-            " #execution = :execution, #redrive = :redrive, #token = :token, #slot = :slot,"
-            " #wait = :wait, #open_in = :partition, #open_since = :asked,"
-            " #attempt = if_not_exists(#attempt, :zero), #lost = if_not_exists(#lost, :none)"
-        )
-        if old.wait is not None:
-            waiting = {"waiting": AdmissionState.WAITING, "seen": _token(old.asker)}
-            return update(_key(new), change, STILL_WAITING, **values, **waiting)
-        ends = {name: AdmissionState(name) for name in ("lost", "released", "settled")}
-        return update(_key(new), change, MAY_BE_ASKED, **values, **ends)
 
     # --- Call -------------------------------------------------------------------------------------
 
-    def begin(self, run: Run, claim: CallClaim, now: datetime) -> Begun | None:
+    def begin(self, run: Run, claim: CallClaim, until: datetime) -> Begun | None:
         """See `Admissions.begin`."""
         try:
             item = self._table.update(
@@ -188,41 +146,35 @@ class DynamoAdmissions:
                     calling=AdmissionState.CALLING,
                     granted=AdmissionState.GRANTED,
                     one=1,
-                    until=(now + self._lease).isoformat(),
+                    until=items.moment(until),
                     fingerprint=claim.fingerprint,
                 )
             )
         except CancelledError as cancelled:
-            return _begun_before(cancelled.items[0], claim)
-        return Begun(admission=_admission(item), now=True)
+            standing = cancelled.items[0]
+            return None if standing is None else _begun_before(items.read(standing), claim)
+        return Begun(admission=items.read(item), now=True)
 
     def renew(self, calling: Admission, until: datetime) -> bool:
         """See `Admissions.renew`."""
-        return self._moved(self._calling(calling, "SET #lease = :until", until=until.isoformat()))
+        return self._moved(items.calling(calling, "SET #lease = :until", until=items.moment(until)))
 
-    def repeat(self, calling: Admission, now: datetime) -> Admission | Refused:
+    def repeat(self, calling: Admission, until: datetime) -> Admission | Refused:
         """See `Admissions.repeat`."""
-        until = now + self._lease
-        following = update(
-            _key(calling),
+        following = items.calling(
+            calling,
             "SET #attempt = #attempt + :one, #lost = list_append(#lost, :these), #lease = :until",
-            f"{STILL_CALLING} AND #lease = :seen",
-            calling=AdmissionState.CALLING,
-            attempt=calling.attempt,
-            seen=_moment(calling.lease_until),
-            until=until.isoformat(),
+            " AND #lease = :seen",
+            seen=_lease(calling),
+            until=items.moment(until),
             one=1,
             these=[calling.attempt],
         )
-        going = condition(
-            run_key(calling.run.root, "META"), "#paused = :no AND #stopped = :no", no=False
-        )
+        again = money.lose_and_reserve(calling.run, calling.claim.worst)
         try:
-            self._table.transact(
-                following, going, money.lose_and_reserve(calling.run, calling.claim.worst)
-            )
+            self._table.transact(following, items.going(calling.run), again)
         except CancelledError as cancelled:
-            return _refused(cancelled)
+            return items.refusal(cancelled)
         return calling.model_copy(
             update={
                 "attempt": calling.attempt + 1,
@@ -234,83 +186,84 @@ class DynamoAdmissions:
     def uncharge(self, calling: Admission) -> bool:
         """See `Admissions.uncharge`."""
         return self._moved(
-            self._calling(
+            items.calling(
                 calling, "SET #state = :granted REMOVE #lease", granted=AdmissionState.GRANTED
             ),
-            condition(run_key(calling.run.root, "META"), "#stopped = :no", no=False),
+            items.going(calling.run),
         )
 
     # --- End --------------------------------------------------------------------------------------
 
-    def settle(self, calling: Admission, record: CallRecord) -> bool:
+    def settle(self, calling: Admission, record: CallRecord) -> Settled:
         """See `Admissions.settle`."""
+        worst = calling.claim.worst
         writes = [
-            self._ended(calling, AdmissionState.SETTLED),
+            items.ended(calling, AdmissionState.SETTLED),
             put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
-            *self._freed(calling),
-            *money.stop_when_dearer(calling.run, record.cost, calling.claim.worst),
+            *items.slot_freed(calling),
+            *money.stop_when_dearer(calling.run, record.cost, worst),
         ]
-        return self._paid(calling, record.cost, writes)
+        if self._moved(*writes, money.settle(calling.run, record.cost, worst)):
+            return Settled.DONE
+        if self._moved(*writes, money.settle(calling.run, record.cost, worst, warn=True)):
+            return Settled.WARNED
+        return Settled.TAKEN_OVER
 
-    def settle_late(self, standing: Admission, record: CallRecord) -> bool:
+    def settle_late(self, standing: Admission, given_up: Admission, record: CallRecord) -> bool:
         """See `Admissions.settle_late`."""
         at = standing.lost.index(record.attempt)
         return self._moved(
             update(
-                _key(standing),
+                items.key_of(standing),
                 f"REMOVE #lost[{at}]",
                 f"#lost[{at}] = :attempt",
                 attempt=record.attempt,
             ),
-            money.replace_lost(standing.run, record.cost, standing.claim.worst),
-            *money.stop_when_dearer(standing.run, record.cost, standing.claim.worst),
+            money.replace_lost(given_up.run, record.cost, given_up.claim.worst),
+            *money.stop_when_dearer(given_up.run, record.cost, given_up.claim.worst),
         )
 
-    def recover(self, calling: Admission, record: CallRecord) -> bool:
+    def recover(self, calling: Admission, record: CallRecord, *, made: bool) -> bool:
         """See `Admissions.recover`."""
-        at = calling.lost.index(record.attempt)
         worst = calling.claim.worst
+        unknown = [attempt for attempt in calling.lost if attempt != record.attempt]
         return self._moved(
-            update(
-                _key(calling),
-                "SET #state = :end REMOVE #open_in, #open_since, #lease, #token,"
-                f" #lost[{at}]",
-                f"{STILL_CALLING} AND #lost[{at}] = :kept",
+            items.calling(
+                calling,
+                f"SET #state = :end, #lost = :unknown {items.NOBODYS}",
+                " AND #lease = :seen AND #lost = :lost",
                 end=AdmissionState.SETTLED,
-                calling=AdmissionState.CALLING,
-                attempt=calling.attempt,
-                kept=record.attempt,
+                unknown=[*unknown, calling.attempt] if made else unknown,
+                lost=list(calling.lost),
+                seen=_lease(calling),
             ),
-            money.replace_lost(calling.run, record.cost, worst, unreserved=worst),
+            money.recover(calling.run, record.cost, worst, made=made),
             put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
-            *self._freed(calling),
+            *items.slot_freed(calling),
             *money.stop_when_dearer(calling.run, record.cost, worst),
         )
 
     def lose(self, calling: Admission) -> bool:
         """See `Admissions.lose`."""
         return self._moved(
-            update(
-                _key(calling),
-                "SET #state = :end, #lost = list_append(#lost, :these)"
-                " REMOVE #open_in, #open_since, #lease, #token",
-                f"{STILL_CALLING} AND #lease = :seen",
+            items.calling(
+                calling,
+                f"SET #state = :end, #lost = list_append(#lost, :these) {items.NOBODYS}",
+                " AND #lease = :seen",
                 end=AdmissionState.LOST,
-                calling=AdmissionState.CALLING,
-                attempt=calling.attempt,
-                seen=_moment(calling.lease_until),
+                seen=_lease(calling),
                 these=[calling.attempt],
             ),
             money.lose(calling.run, calling.claim.worst),
-            *self._freed(calling),
+            *items.slot_freed(calling),
         )
 
     def release(self, held: Admission) -> bool:
         """See `Admissions.release`."""
         return self._moved(
-            self._ended(held, AdmissionState.RELEASED),
+            items.ended(held, AdmissionState.RELEASED),
             money.give_back(held.run, held.claim.worst),
-            *self._freed(held),
+            *items.slot_freed(held),
         )
 
     # --- Look -------------------------------------------------------------------------------------
@@ -318,77 +271,41 @@ class DynamoAdmissions:
     def standing(self, root: str, call: str) -> Admission | None:
         """See `Admissions.standing`."""
         item = self._table.get(call_key(root, "ADMISSION", call))
-        return None if item is None else _admission(item)
+        return None if item is None else items.read(item)
 
     def of_run(self, root: str) -> Iterator[Admission]:
         """See `Admissions.of_run`."""
-        return map(_admission, self._table.partition(f"RUN#{root}", "ADMISSION#"))
+        return map(items.read, self._table.partition(f"RUN#{root}", "ADMISSION#"))
 
     def open(self) -> Iterator[Admission]:
         """See `Admissions.open`."""
         for number in range(OPEN_PARTITIONS):
-            yield from map(_admission, self._table.indexed(OPEN_INDEX, f"OPEN#{number}"))
+            yield from map(items.read, self._table.indexed(OPEN_INDEX, "open_in", f"OPEN#{number}"))
 
     def next_in_line(self, model: str) -> Admission | None:
         """See `Admissions.next_in_line`."""
+        if not limit_of(self._limits, model).limited:
+            return None
+        for _ in range(TRIES):
+            ticket = self._head(model)
+            if ticket is None:
+                return None
+            standing = self.standing(value_of(ticket, "root"), value_of(ticket, "call"))
+            if standing is not None and standing.wait is Wait.FULL:
+                return standing
+        return None
+
+    def _head(self, model: str) -> Item | None:
+        """The ticket whose turn it is: the first of the tenant after the one served last."""
         queue = f"QUEUE#{model}"
-        ticket = self._table.first(queue)
-        if ticket is None:
+        first = self._table.first(queue)
+        if first is None:
             return None
         served = self._table.get(turn_key(model))
-        if served is not None:
-            # "$" comes right after "#", so this is past every ticket of the tenant served last.
-            ticket = self._table.first(queue, f"{value_of(served, 'tenant')}$") or ticket
-        root, call = value_of(ticket, "root"), value_of(ticket, "call")
-        standing = self.standing(root, call)
-        if standing is not None and standing.wait is Wait.FULL:
-            return standing
-        raise CorruptQueueError(root, call)
-
-    # --- Parts of transactions --------------------------------------------------------------------
-
-    def _paid(self, calling: Admission, cost: int, writes: list[Item]) -> bool:
-        """The settle with its money; False when the attempt is not this worker's any more."""
-        worst = calling.claim.worst
-        try:
-            self._table.transact(*writes, money.settle(calling.run, cost, worst))
-        except CancelledError as cancelled:
-            if cancelled.failed[0]:
-                return False
-            self._table.transact(*writes, money.settle(calling.run, cost, worst, warn=True))
-        return True
-
-    def _calling(self, calling: Admission, change: str, **values: object) -> Item:
-        return update(
-            _key(calling),
-            change,
-            STILL_CALLING,
-            calling=AdmissionState.CALLING,
-            attempt=calling.attempt,
-            **values,
-        )
-
-    def _ended(self, held: Admission, end: AdmissionState) -> Item:
-        return update(
-            _key(held),
-            "SET #state = :end REMOVE #open_in, #open_since, #lease, #token",
-            "#state = :held AND #attempt = :attempt",
-            end=end,
-            held=held.state,
-            attempt=held.attempt,
-        )
-
-    def _freed(self, held: Admission) -> list[Item]:
-        if held.slot is None:
-            return []
-        free = update(slot_key(held.claim.model, held.slot), "SET #held = #held - :one", one=1)
-        return [free]
-
-    def _ticket(self, waiting: Admission) -> Item:
-        return ticket_key(waiting.claim.model, waiting.place)
-
-    def _without_ticket(self, waiting: Admission) -> list[Item]:
-        return [delete(self._ticket(waiting))] if waiting.wait is Wait.FULL else []
+        if served is None:
+            return first
+        # "$" comes right after "#", so this is past every ticket of the tenant served last.
+        return self._table.first(queue, f"{value_of(served, 'tenant')}$") or first
 
     def _moved(self, *writes: Item) -> bool:
         try:
@@ -405,4 +322,16 @@ class DynamoAdmissions:
 def admissions() -> DynamoAdmissions:
     """The admissions of this process."""
     table = Table(client("dynamodb"), settings().ledger_table)
-    return DynamoAdmissions(table, settings().limits, settings().lease)
+    return DynamoAdmissions(table, settings().limits)
+
+
+def _begun_before(standing: Admission, claim: CallClaim) -> Begun | None:
+    """What stands when the call was not granted just now: None where it has to be asked for."""
+    same = standing.claim.fingerprint == claim.fingerprint
+    under_way = standing.state in (AdmissionState.CALLING, AdmissionState.SETTLED)
+    return Begun(admission=standing, now=False) if same and under_way else None
+
+
+def _lease(calling: Admission) -> str:
+    """The lease as it was seen; one that is calling has one."""
+    return "" if calling.lease_until is None else items.moment(calling.lease_until)

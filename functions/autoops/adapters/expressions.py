@@ -28,6 +28,11 @@ def condition(key: Item, when: str, **values: object) -> Item:
     return {"ConditionCheck": {"Key": key, **_expressions("", when, values)}}
 
 
+def delete(key: Item) -> Item:
+    """A Delete, whether or not the item is there."""
+    return {"Delete": {"Key": key}}
+
+
 def get(key: Item) -> Item:
     """A consistent GetItem."""
     return {"Key": key, "ConsistentRead": True}

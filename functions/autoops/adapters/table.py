@@ -1,6 +1,8 @@
 """One DynamoDB table: its calls, each made once, and its errors as ours."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,8 +15,14 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 FAILED: Final = "ConditionalCheckFailed"
+CONFLICTING: Final = frozenset({"TransactionConflictException", "TransactionInProgressException"})
 BATCH_GET: Final = 100
 BATCH_WRITE: Final = 25
+CONFLICTS: Final = 4
+"""How often a transaction is tried that met another one on the same items."""
+CONFLICT_SECONDS: Final = 0.05
+_BEGINS: Final = " AND begins_with(SK, :prefix)"
+_PAST: Final = " AND SK > :after"
 
 
 class CancelledError(Exception):
@@ -37,12 +45,18 @@ class Table:
     Each raises `DependencyUnavailable` when DynamoDB does not answer or refuses for rate.
     """
 
-    def __init__(self, dynamodb: "DynamoDBClient", name: str) -> None:
+    def __init__(
+        self,
+        dynamodb: "DynamoDBClient",
+        name: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._dynamodb = dynamodb
         self._name = name
+        self._sleep = sleep
 
     def transact(self, *writes: Mapping[str, Any]) -> None:
-        """All writes or none.
+        """All writes or none; one that met another transaction is tried again after a moment.
 
         Raises:
             CancelledError: a condition did not hold.
@@ -51,15 +65,30 @@ class Table:
             {kind: {**write, "TableName": self._name} for kind, write in item.items()}
             for item in writes
         ]
+        for tries in range(1, CONFLICTS + 1):
+            if self._transacted(items):
+                return
+            if tries < CONFLICTS:
+                self._sleep(random.uniform(0, CONFLICT_SECONDS * tries))  # noqa: S311  # no secret
+        raise DependencyUnavailable("dynamodb: the transaction met others again and again")
+
+    def _transacted(self, items: list[Any]) -> bool:
+        """Whether the writes were made; not where another transaction was at work on an item."""
         try:
-            self._dynamodb.transact_write_items(TransactItems=items)  # type: ignore[arg-type]  # built by kind
+            self._dynamodb.transact_write_items(TransactItems=items)
         except (ClientError, BotoCoreError) as error:
-            if error_code(error) == "TransactionCanceledException":
-                reasons = error.response["CancellationReasons"]  # type: ignore[union-attr]  # it has a code
-                if any(reason.get("Code") == FAILED for reason in reasons):
-                    raise CancelledError(reasons) from None
-                raise DependencyUnavailable("dynamodb: the transaction met another one") from error
-            raise translated(error, "dynamodb") from error
+            if error_code(error) in CONFLICTING:
+                return False
+            if error_code(error) != "TransactionCanceledException":
+                raise translated(error, "dynamodb") from error
+            reasons = error.response["CancellationReasons"]  # type: ignore[union-attr]  # it has a code
+            codes = {reason.get("Code") for reason in reasons}
+            if FAILED in codes:
+                raise CancelledError(reasons) from None
+            if "TransactionConflict" in codes:
+                return False
+            raise DependencyUnavailable("dynamodb: the transaction was refused") from error
+        return True
 
     def update(self, write: Mapping[str, Any]) -> Item:
         """One update; the item after it.
@@ -123,14 +152,44 @@ class Table:
             if answer.get("UnprocessedItems"):
                 raise DependencyUnavailable("dynamodb: items left unwritten for rate")
 
-    def partition(self, key: str) -> Iterator[Item]:
-        """Every item of a partition, page by page, in the order of SK."""
-        pages = self._dynamodb.get_paginator("query").paginate(
-            TableName=self._name,
-            KeyConditionExpression="PK = :partition",
-            ExpressionAttributeValues={":partition": {"S": key}},
+    def partition(self, key: str, prefix: str = "") -> Iterator[Item]:
+        """The items of a partition whose SK begins with the prefix, page by page, in SK's order."""
+        values = {":partition": {"S": key}}
+        if prefix:
+            values[":prefix"] = {"S": prefix}
+        return self._query(
+            KeyConditionExpression=f"PK = :partition{_BEGINS if prefix else ''}",
+            ExpressionAttributeValues=values,
             ConsistentRead=True,
         )
+
+    def first(self, key: str, after: str = "") -> Item | None:
+        """The partition's item with the least SK past `after`, read consistently."""
+        values = {":partition": {"S": key}}
+        if after:
+            values[":after"] = {"S": after}
+        try:
+            found = self._dynamodb.query(
+                TableName=self._name,
+                KeyConditionExpression=f"PK = :partition{_PAST if after else ''}",
+                ExpressionAttributeValues=values,
+                ConsistentRead=True,
+                Limit=1,
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise translated(error, "dynamodb") from error
+        return next(iter(found["Items"]), None)
+
+    def indexed(self, index: str, attribute: str, value: str) -> Iterator[Item]:
+        """The items of an index's partition, page by page; they may be a moment old."""
+        return self._query(
+            IndexName=index,
+            KeyConditionExpression=f"{attribute} = :partition",
+            ExpressionAttributeValues={":partition": {"S": value}},
+        )
+
+    def _query(self, **arguments: Any) -> Iterator[Item]:
+        pages = self._dynamodb.get_paginator("query").paginate(TableName=self._name, **arguments)
         try:
             for page in pages:
                 yield from page["Items"]

@@ -44,6 +44,7 @@ class CallClaim(Contract):
         fingerprint: SHA-256 of everything that decides the reply; another one is another call.
         model: priced model id.
         worst: nano-dollars that the call cannot pass.
+        prompt: `<name>@<version>`, or the name of what is asked without a prompt.
         tokens: about how many input tokens the model will count, and all the output it may write;
             for the limit of tokens a minute alone, money uses bounds.
     """
@@ -52,6 +53,7 @@ class CallClaim(Contract):
     fingerprint: str
     model: str
     worst: Annotated[int, Field(ge=0)]
+    prompt: str = ""
     tokens: Annotated[int, Field(ge=0)] = 0
 
 
@@ -93,6 +95,11 @@ class Limit(Contract):
         return each + (1 if shard < rest else 0)
 
     @property
+    def limited(self) -> bool:
+        """Whether a call may have to wait for another."""
+        return self.concurrency is not None or self.by_minute
+
+    @property
     def by_minute(self) -> bool:
         """Whether calls are counted by the minute."""
         return self.requests is not None or self.tokens is not None
@@ -111,13 +118,14 @@ class Admission(Contract):
     """A claim and where it stands.
 
     Attributes:
-        tenant: whose call it is; tenants take turns.
+        run: whose call it is; the tenants of runs take turns.
+        asker: who waits for it.
         asked_at: when the call asked first; its place in the queue.
         attempt: number of the latest attempt, 0 before the first.
         lost: attempts whose outcome is unknown, each charged at its worst case.
         lease_until: until when the worker that is calling is believed to be alive.
         slot: shard of the concurrency slot that it holds, None for none.
-        wait: why it is waiting.
+        wait: why it is waiting, None when it is not.
     """
 
     run: Run
@@ -164,6 +172,8 @@ class Begun(Contract):
 
 
 Refused = Literal["standing", "closed", "stopped", "paused", "money", "full"]
+"""Why a transaction was refused: another move came first, the run has ended or never opened, it was
+stopped, it is paused, its money does not reach, or the limits are used up."""
 
 
 class Answer(Contract):
@@ -171,9 +181,16 @@ class Answer(Contract):
 
     Attributes:
         admission: the call as it stands, None when there is no record of it.
-        refused: why it was not granted just now; None when it was. "standing": it is under way or
-            settled already; "closed": the run has ended or never opened.
+        refused: why it was not granted just now; None when it was.
     """
 
     admission: Admission | None
     refused: Refused | None
+
+
+class Settled(StrEnum):
+    """What a settle did: it counted, it counted and passed the soft limit, or it came too late."""
+
+    DONE = "done"
+    WARNED = "warned"
+    TAKEN_OVER = "taken over"

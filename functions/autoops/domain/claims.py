@@ -2,12 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Final
 
+from autoops.domain.admissions import CallClaim
 from autoops.domain.answers import answer_schema, schema_bytes
 from autoops.domain.contracts import Json, to_json
-from autoops.domain.ledger import CallClaim
 from autoops.domain.model import PER_MESSAGE_TOKENS, REQUEST_TOKENS, ModelRequest
 from autoops.domain.pricing import price_of
+
+BYTES_PER_TOKEN: Final = 4
 
 
 def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
@@ -16,14 +19,15 @@ def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
     Raises:
         UnpricedModel: no ceiling could hold.
     """
-    worst = price_of(request.model).worst_case(
-        request.input_bound(schema_bytes(request.answer)), request.max_tokens
-    )
+    bound = request.input_bound(schema_bytes(request.answer))
+    worst = price_of(request.model).worst_case(bound, request.max_tokens)
     return CallClaim(
         call=call,
         fingerprint=_fingerprint([request, answer_schema(request.answer)]),
         model=request.model,
         worst=worst,
+        prompt=f"{request.prompt.name}@{request.prompt.version}",
+        tokens=_about(bound) + request.max_tokens,
     )
 
 
@@ -40,7 +44,14 @@ def claim_for_texts(call: str, model: str, texts: Sequence[str]) -> CallClaim:
         fingerprint=_fingerprint([model, list(texts)]),
         model=model,
         worst=price_of(model).worst_case(tokens, 0),
+        prompt="embed",
+        tokens=_about(tokens),
     )
+
+
+def _about(bound: int) -> int:
+    """Tokens as models count text, from a bound in bytes; for limits by the minute only."""
+    return -(-bound // BYTES_PER_TOKEN)
 
 
 def _fingerprint(value: Json) -> str:

@@ -2,29 +2,45 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
+from autoops.domain.admissions import Admission
 from autoops.domain.contracts import Contract, Json, Run
 from autoops.domain.pricing import Usage
 from autoops.domain.references import Reference
 
+SOFT_LIMIT_PERCENT: Final = 80
+"""Of the ceiling; a run that has spent more is announced once."""
 
-class AdmissionState(StrEnum):
-    """Where an admitted call stands: granted, then calling, then one of the three ends."""
 
-    GRANTED = "granted"
-    CALLING = "calling"
-    SETTLED = "settled"
-    LOST = "lost"
-    RELEASED = "released"
+class OnBudget(StrEnum):
+    """What a call does that its run's money does not cover: end the run, or wait for more."""
+
+    STOP = "stop"
+    ASK = "ask"
+
+
+class OnUnknown(StrEnum):
+    """What becomes of a call whose outcome is unknown: make it again, or fail."""
+
+    REPEAT = "repeat"
+    FAIL = "fail"
 
 
 class Budget(Contract):
-    """A run's money in nano-dollars: available + reserved + spent = ceiling, none below 0."""
+    """A run's money in nano-dollars: available + reserved + spent = ceiling + over, none below 0.
+
+    Attributes:
+        over: what calls cost above their worst case; any of it stops the run.
+        warned: the soft limit was passed.
+    """
 
     ceiling: int
     available: int
     reserved: int
     spent: int
+    over: int = 0
+    warned: bool = False
 
 
 class OpenedRun(Contract):
@@ -33,53 +49,31 @@ class OpenedRun(Contract):
     Attributes:
         execution: ARN of the root execution.
         ceiling: nano-dollars.
+        on_budget: what a call does that the money does not cover.
+        on_unknown: what becomes of a call whose outcome is unknown.
     """
 
     run: Run
     execution: str
     ceiling: int
     opened_at: datetime
+    on_budget: OnBudget = OnBudget.STOP
+    on_unknown: OnUnknown = OnUnknown.REPEAT
 
 
-class CallClaim(Contract):
-    """One model call, before it is made.
-
-    Attributes:
-        call: the call path, its identity: `<root>/<state>/<counter>[/<Map index>]/<correction>`.
-        fingerprint: SHA-256 of everything that decides the reply; another one is another call.
-        model: priced model id.
-        worst: nano-dollars that the call cannot pass.
-    """
-
-    call: str
-    fingerprint: str
-    model: str
-    worst: int
-
-
-class Admission(Contract):
-    """A claim and where it stands.
+class RunState(Contract):
+    """Where a run stands.
 
     Attributes:
-        attempt: number of the latest attempt, 0 before the first.
-        lost: attempts whose outcome is unknown, each charged at its worst case.
+        status: RUNNING or how it ended.
+        redrive: how often its execution was redriven, as far as is known.
     """
 
-    claim: CallClaim
-    state: AdmissionState
-    attempt: int
-    lost: tuple[int, ...]
-
-
-class Begun(Contract):
-    """An admission that a worker wants to call under.
-
-    Attributes:
-        now: this very worker moved it to calling; False when it was calling or settled before.
-    """
-
-    admission: Admission
-    now: bool
+    opened: OpenedRun
+    status: str
+    paused: bool
+    stopped: bool
+    redrive: int
 
 
 class CallRecord(Contract):
@@ -126,11 +120,9 @@ class StepRecord(Contract):
     error: str | None
 
 
-class RunView(Contract):
+class RunView(RunState):
     """A run as its ledger tells it."""
 
-    opened: OpenedRun
-    status: str
     error: str | None
     outcome: str | None
     result: Reference | None

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from autoops.domain.contracts import Contract, Tenant
+from autoops.domain.ledger import OnBudget, OnUnknown
 from autoops.domain.references import Private
 from autoops.errors import InvalidInput
 
@@ -30,10 +31,15 @@ class Start(Contract):
     Attributes:
         tenant: whose run it is.
         budget: ceiling in dollars such as "0.25", None for the workflow's default.
+        on_budget: "stop" ends the run when its money does not cover a call, "ask" lets the call
+            wait until somebody raises the budget.
+        on_unknown: "repeat" makes a call whose outcome is unknown once more, "fail" does not.
     """
 
     tenant: Tenant = "default"
     budget: str | None = None
+    on_budget: OnBudget = OnBudget.STOP
+    on_unknown: OnUnknown = OnUnknown.REPEAT
 
 
 class AnswerQuestion(Start):

@@ -1,18 +1,20 @@
-"""Admit a call: reserve its worst case from the run's budget before anything is spent."""
+"""Admit a call: reserve its worst case and its place before anything is spent, or let it wait."""
 
 from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
+from autoops.domain.admissions import AdmissionState, Asker, CallClaim
 from autoops.domain.claims import claim_for_request, claim_for_texts
 from autoops.domain.contracts import Contract, Run
-from autoops.domain.ledger import CallClaim
 from autoops.domain.model import ModelRequest
 from autoops.domain.references import Private
-from autoops.errors import AdmissionLost
-from autoops.ports import Ledger, Workflows
+from autoops.errors import AdmissionLost, ModelThrottled
+from autoops.gate import Gate
 
 READMISSIONS: Final = 6
+"""So often a call may lose its admission, and so often the model may refuse it for rate; a redrive
+allows one more."""
 
 
 class Input(Contract):
@@ -20,15 +22,21 @@ class Input(Contract):
 
     Attributes:
         call: call path.
-        token: task token of the waiting state; answered when the call is granted.
+        token: task token of the waiting state; answered when the call is let in.
+        execution: ARN of the execution that waits.
+        redrive: its redrive count.
         again: how often the admission of this call was lost before.
+        throttled: how often the model refused this call for rate before.
         request: the question to a model, or
         texts: the texts to embed.
     """
 
     call: str
     token: str
+    execution: str
+    redrive: Annotated[int, Field(ge=0)] = 0
     again: Annotated[int, Field(ge=0)] = 0
+    throttled: Annotated[int, Field(ge=0)] = 0
     request: Private[ModelRequest | None] = None
     texts: Private[tuple[str, ...] | None] = None
 
@@ -40,32 +48,37 @@ class Input(Contract):
 
 
 class Output(Contract):
-    """The admitted call.
+    """The call and where it stands; the state goes on when its token is answered.
 
     Attributes:
-        worst: nano-dollars reserved.
+        worst: nano-dollars that the call may cost.
+        state: waiting, or how far it is.
     """
 
     call: str
     worst: int
+    state: AdmissionState
 
 
-def admit(
-    given: Input, run: Run, ledger: Ledger, workflows: Workflows, embedding_model: str
-) -> Output:
-    """Reserve, then answer the token; asked again for the same call it answers again.
+def admit(given: Input, run: Run, gate: Gate, embedding_model: str) -> Output:
+    """Let the call in and answer the token, or let it wait; asked again it keeps its place.
 
     Raises:
         AdmissionLost: the call lost its admission too often.
+        ModelThrottled: the model refused it for rate too often.
         BudgetExceeded, RunStopped, UnpricedModel: nothing is reserved and no call is made.
         DependencyUnavailable: the ledger did not answer; no call is made.
     """
-    if given.again > READMISSIONS:
+    if given.again > READMISSIONS + given.redrive:
         raise AdmissionLost(f"call {given.call}: admission lost {given.again} times")
-    admission = ledger.admit(run, _claim(given, embedding_model))
-    granted = Output(call=given.call, worst=admission.claim.worst)
-    workflows.succeed(given.token, granted.model_dump())
-    return granted
+    if given.throttled > READMISSIONS + given.redrive:
+        raise ModelThrottled(f"call {given.call}: refused for rate {given.throttled} times")
+    claim = _claim(given, embedding_model)
+    asker = Asker(execution=given.execution, redrive=given.redrive, token=given.token)
+    admission = gate.ask(run, claim, asker)
+    if admission.state is not AdmissionState.WAITING:
+        gate.tell(admission)
+    return Output(call=given.call, worst=claim.worst, state=admission.state)
 
 
 def _claim(given: Input, embedding_model: str) -> CallClaim:

@@ -1,7 +1,7 @@
 """Lambda entry point of the step."""
 
 from autoops.adapters.bedrock import chat_model
-from autoops.adapters.dynamodb import ledger
+from autoops.adapters.gate import gate
 from autoops.adapters.s3 import artifacts
 from autoops.lambda_runtime import lambda_handler_for
 from steps.call_model.step import Input, Output, call_model
@@ -11,6 +11,6 @@ handler = lambda_handler_for(
     accepts=Input,
     returns=Output,
     model=chat_model,
-    ledger=ledger,
+    gate=gate,
     artifacts=artifacts,
 )

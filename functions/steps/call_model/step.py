@@ -13,7 +13,8 @@ from autoops.domain.pricing import Usage
 from autoops.domain.references import Private
 from autoops.domain.structured import Accepted, Rejected, check_stop, correction, is_empty, judge
 from autoops.errors import OutputEmpty, OutputRejected
-from autoops.ports import ArtifactStore, ChatModel, Ledger
+from autoops.gate import Gate
+from autoops.ports import ArtifactStore, ChatModel
 
 
 class Input(Contract):
@@ -55,7 +56,7 @@ class Output(Contract):
 
 
 def call_model(
-    given: Input, run: Run, *, model: ChatModel, ledger: Ledger, artifacts: ArtifactStore
+    given: Input, run: Run, *, model: ChatModel, gate: Gate, artifacts: ArtifactStore
 ) -> Output:
     """Make the call at most once and judge its reply; called again it judges the same reply.
 
@@ -65,8 +66,7 @@ def call_model(
         OutputTruncated, ContentBlocked: the reply is no answer, and is paid.
         TryAgain, GiveUp: as `PaidCalls.make`.
     """
-    prompt = given.request.prompt
-    calls = PaidCalls(run, ledger, artifacts, prompt=f"{prompt.name}@{prompt.version}")
+    calls = PaidCalls(run, gate, artifacts)
     claim = claim_for_request(given.call, given.request)
     reply, record = calls.make(claim, lambda: model.converse(given.request))
     check_stop(reply)

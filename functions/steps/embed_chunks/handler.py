@@ -1,7 +1,7 @@
 """Lambda entry point of the step."""
 
 from autoops.adapters.bedrock import embedder
-from autoops.adapters.dynamodb import ledger
+from autoops.adapters.gate import gate
 from autoops.adapters.s3 import artifacts
 from autoops.lambda_runtime import lambda_handler_for
 from steps.embed_chunks.step import Input, Output, embed_chunks
@@ -11,6 +11,6 @@ handler = lambda_handler_for(
     accepts=Input,
     returns=Output,
     embedder=embedder,
-    ledger=ledger,
+    gate=gate,
     artifacts=artifacts,
 )

@@ -6,7 +6,8 @@ from autoops.domain.contracts import Contract, Run
 from autoops.domain.references import Private
 from autoops.domain.vectors import Vectors
 from autoops.embedding import embedded
-from autoops.ports import ArtifactStore, Embedder, Ledger
+from autoops.gate import Gate
+from autoops.ports import ArtifactStore, Embedder
 
 
 class Input(Contract):
@@ -23,13 +24,13 @@ class Output(Contract):
 
 
 def embed_chunks(
-    given: Input, run: Run, *, embedder: Embedder, ledger: Ledger, artifacts: ArtifactStore
+    given: Input, run: Run, *, embedder: Embedder, gate: Gate, artifacts: ArtifactStore
 ) -> Output:
     """Embed the texts; called again it returns the vectors that were paid for.
 
     Raises:
         TryAgain, GiveUp: as `PaidCalls.make`.
     """
-    calls = PaidCalls(run, ledger, artifacts, prompt="embed")
+    calls = PaidCalls(run, gate, artifacts)
     claim = claim_for_texts(given.call, embedder.model, given.texts)
     return Output(vectors=embedded(calls, claim, embedder, given.texts))

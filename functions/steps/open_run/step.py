@@ -52,6 +52,13 @@ def open_run(given: Input, run: Run, ledger: Ledger, clock: Clock, account_ceili
     start = workflow.start.read(given.start)
     allowed = ceiling(start.budget, dollars(workflow.budget, "budget"), account_ceiling)
     opened = ledger.open_run(
-        OpenedRun(run=run, execution=given.execution, ceiling=allowed, opened_at=clock.now())
+        OpenedRun(
+            run=run,
+            execution=given.execution,
+            ceiling=allowed,
+            opened_at=clock.now(),
+            on_budget=start.on_budget,
+            on_unknown=start.on_unknown,
+        )
     )
     return Output(run=run, start=start, ceiling=opened.ceiling)

@@ -1,7 +1,7 @@
 """Lambda entry point of the step."""
 
 from autoops.adapters.bedrock import embedder
-from autoops.adapters.dynamodb import ledger
+from autoops.adapters.gate import gate
 from autoops.adapters.s3 import artifacts
 from autoops.adapters.s3vectors import vector_index
 from autoops.config import settings
@@ -14,7 +14,7 @@ handler = lambda_handler_for(
     returns=Output,
     index=vector_index,
     embedder=embedder,
-    ledger=ledger,
+    gate=gate,
     artifacts=artifacts,
     chat_model=lambda: settings().chat_model,
 )

@@ -16,7 +16,8 @@ from autoops.domain.prompts import Prompt, read_prompt
 from autoops.domain.references import Private
 from autoops.domain.workflows import Question
 from autoops.embedding import embedded
-from autoops.ports import ArtifactStore, Embedder, Ledger, VectorIndex
+from autoops.gate import Gate
+from autoops.ports import ArtifactStore, Embedder, VectorIndex
 
 PROMPT: Final = Path(__file__).parent / "prompt.md"
 
@@ -56,7 +57,7 @@ def retrieve_context(
     *,
     index: VectorIndex,
     embedder: Embedder,
-    ledger: Ledger,
+    gate: Gate,
     artifacts: ArtifactStore,
     chat_model: str,
 ) -> Output:
@@ -66,7 +67,7 @@ def retrieve_context(
         UnpricedModel: the chat model has no price.
         TryAgain, GiveUp: what embedder and index say.
     """
-    calls = PaidCalls(run, ledger, artifacts, prompt="embed")
+    calls = PaidCalls(run, gate, artifacts)
     claim = claim_for_texts(given.call, embedder.model, (given.question,))
     (vector,) = embedded(calls, claim, embedder, (given.question,)).rows()
     passages = index.query(run.tenant, given.question, vector, given.most)

@@ -1,0 +1,153 @@
+"""A run's budget as parts of transactions: available + reserved + spent = ceiling + over.
+
+A condition cannot add, so `available` is kept; `soft_left` is what may be spent before the run is
+announced as near its ceiling.
+"""
+
+from autoops.adapters.expressions import Item, condition, update
+from autoops.adapters.keys import run_key
+from autoops.domain.contracts import Run
+from autoops.domain.ledger import SOFT_LIMIT_PERCENT
+
+
+def opened(ceiling: int) -> Item:
+    """The attributes of a budget of which nothing is spent."""
+    return {
+        "ceiling": ceiling,
+        "available": ceiling,
+        "reserved": 0,
+        "spent": 0,
+        "over": 0,
+        "soft_left": _soft(ceiling),
+        "warned": False,
+    }
+
+
+def reserve(run: Run, worst: int) -> Item:
+    """Set the worst case aside, if there is that much."""
+    return update(
+        _key(run.root),
+        "SET #available = #available - :worst, #reserved = #reserved + :worst",
+        "#available >= :worst",
+        worst=worst,
+    )
+
+
+def short_of(run: Run, worst: int) -> Item:
+    """There is not that much."""
+    return condition(_key(run.root), "#available < :worst", worst=worst)
+
+
+def give_back(run: Run, worst: int) -> Item:
+    """The call will not be made."""
+    return update(
+        _key(run.root),
+        "SET #reserved = #reserved - :worst, #available = #available + :worst",
+        worst=worst,
+    )
+
+
+def lose(run: Run, worst: int) -> Item:
+    """What the call cost is unknown: it counts in full."""
+    return update(
+        _key(run.root),
+        "SET #reserved = #reserved - :worst, #spent = #spent + :worst,"
+        " #soft_left = #soft_left - :worst",
+        worst=worst,
+    )
+
+
+def lose_and_reserve(run: Run, worst: int) -> Item:
+    """One attempt counts in full, and as much is set aside for the next, if there is that much."""
+    return update(
+        _key(run.root),
+        "SET #available = #available - :worst, #spent = #spent + :worst,"
+        " #soft_left = #soft_left - :worst",
+        "#available >= :worst",
+        worst=worst,
+    )
+
+
+def settle(run: Run, cost: int, worst: int, *, warn: bool = False) -> Item:
+    """What was set aside becomes what it cost.
+
+    On the condition that the soft limit is not passed by it, or was passed before; with `warn` it
+    is passed now.
+    """
+    rest, over = _rest(cost, worst)
+    change = (
+        "SET #reserved = #reserved - :worst, #spent = #spent + :cost, #over = #over + :over,"
+        " #available = #available + :rest, #soft_left = #soft_left - :cost"
+    )
+    values = {"worst": worst, "cost": cost, "rest": rest, "over": over, "yes": True}
+    if warn:
+        return update(_key(run.root), f"{change}, #warned = :yes", **values)
+    return update(_key(run.root), change, "#warned = :yes OR #soft_left >= :cost", **values)
+
+
+def replace_lost(run: Run, cost: int, worst: int) -> Item:
+    """An attempt that counts in full counts what it cost after all."""
+    rest, over = _rest(cost, worst)
+    return update(
+        _key(run.root),
+        "SET #spent = #spent + :less, #over = #over + :over, #available = #available + :rest,"
+        " #soft_left = #soft_left - :less",
+        less=cost - worst,
+        over=over,
+        rest=rest,
+    )
+
+
+def recover(run: Run, cost: int, worst: int, *, made: bool) -> Item:
+    """An attempt that counts in full counts what it cost, and what is set aside is not needed.
+
+    Args:
+        run: whose money it is.
+        cost: nano-dollars that the attempt cost.
+        worst: nano-dollars counted for it, and set aside for the present one.
+        made: the present attempt may have been made too: it counts in full.
+    """
+    rest, over = _rest(cost, worst)
+    spent = cost if made else cost - worst
+    return update(
+        _key(run.root),
+        "SET #reserved = #reserved - :worst, #spent = #spent + :more, #over = #over + :over,"
+        " #available = #available + :free, #soft_left = #soft_left - :more",
+        worst=worst,
+        more=spent,
+        over=over,
+        free=rest if made else rest + worst,
+    )
+
+
+def stop_when_dearer(run: Run, cost: int, worst: int) -> list[Item]:
+    """A call that cost more than its worst case: no ceiling holds any more, so the run stops."""
+    stop = update(run_key(run.root, "META"), "SET #stopped = :yes", yes=True)
+    return [stop] if cost > worst else []
+
+
+def more(root: str, by: int, most: int) -> Item:
+    """A ceiling that is higher by so much, and not above the most."""
+    return update(
+        _key(root),
+        "SET #ceiling = #ceiling + :by, #available = #available + :by,"
+        " #soft_left = #soft_left + :soft, #warned = :no",
+        "#ceiling <= :room",
+        by=by,
+        soft=_soft(by),
+        no=False,
+        room=most - by,
+    )
+
+
+def _rest(cost: int, worst: int) -> tuple[int, int]:
+    """What is left of the worst case, and what came on top of it."""
+    return max(0, worst - cost), max(0, cost - worst)
+
+
+def _soft(amount: int) -> int:
+    return amount * SOFT_LIMIT_PERCENT // 100
+
+
+def _key(root: str) -> Item:
+    return run_key(root, "BUDGET")
