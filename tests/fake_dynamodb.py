@@ -101,16 +101,27 @@ class FakeDynamoDB:
         ExpressionAttributeValues: Item,  # noqa: N803
         KeyConditionExpression: str,  # noqa: N803
         Limit: int | None = None,  # noqa: N803
+        IndexName: str | None = None,  # noqa: N803
         **_: Any,
     ) -> dict[str, Any]:
         self._enter("query")
         partition = ExpressionAttributeValues[":partition"]["S"]
         prefix = ExpressionAttributeValues.get(":prefix", {"S": ""})["S"]
+        after = ExpressionAttributeValues.get(":after", {"S": ""})["S"]
         assert ("begins_with" in KeyConditionExpression) == bool(prefix)
+        assert ("SK > :after" in KeyConditionExpression) == bool(after)
+        if IndexName is not None:
+            return self._indexed(KeyConditionExpression.split(" ")[0], partition)
         found = sorted(
-            key for key in self.items if key[0] == partition and key[1].startswith(prefix)
+            key
+            for key in self.items
+            if key[0] == partition and key[1].startswith(prefix) and key[1] > after
         )
         return {"Items": [copy.deepcopy(self.items[key]) for key in found[:Limit]]}
+
+    def _indexed(self, attribute: str, value: str) -> dict[str, Any]:
+        found = [item for item in self.items.values() if item.get(attribute) == {"S": value}]
+        return {"Items": copy.deepcopy(sorted(found, key=lambda item: item["open_since"]["S"]))}
 
     def get_paginator(self, name: str) -> "FakeDynamoDB":
         assert name == "query"

@@ -171,6 +171,7 @@ async def running_stack(
         warming = [
             asyncio.ensure_future(_warm(lambdas)),
             asyncio.ensure_future(asyncio.to_thread(_load, stack)),
+            asyncio.ensure_future(stack.rules.tick()),
         ]
         cleanup.callback(lambda: [task.cancel() for task in warming])
         yield stack

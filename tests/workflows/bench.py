@@ -4,14 +4,17 @@ import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from autoops.adapters.catalogue import DynamoCatalogue
+from autoops.adapters.admissions import DynamoAdmissions
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.readers import text_of
+from autoops.adapters.stepfunctions import GONE
 from autoops.adapters.table import Table
+from autoops.domain.admissions import Limit
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.ledger import RunView
 from autoops.domain.model import ModelReply, ModelRequest
@@ -26,12 +29,14 @@ from autoops.domain.passages import (
 from autoops.domain.pricing import Usage
 from autoops.domain.references import Reference, artifact_key
 from autoops.domain.vectors import Vectors
+from autoops.gate import Gate
 from autoops.lambda_runtime import StepHandler
 from fake_dynamodb import FakeDynamoDB
 from local.lambdas.in_process import InProcessLambdas
 from local.rules import Rules
 from local.stepfunctions.clock import VirtualClock
 from local.stepfunctions.engine import Engine
+from local.stepfunctions.errors import ApiError
 from local.stepfunctions.events import Event
 from local.stepfunctions.integrations.runner import Integrations
 from local.template.template import Template
@@ -40,6 +45,7 @@ ROOT: Final = Path(__file__).parents[2]
 MODEL: Final = "amazon.nova-lite-v1:0"
 EMBEDDER: Final = "amazon.titan-embed-text-v2:0"
 SETTINGS: Final = {"ChatModel": MODEL, "EmbeddingModel": EMBEDDER, "EmbeddingDimensions": "2"}
+LEASE: Final = timedelta(seconds=90)
 OWN: Final = ("ledger", "artifacts", "clock", "run_once")
 """Ports that the runtime itself uses, whether or not the step asks for them."""
 
@@ -179,8 +185,12 @@ class Bench:
         self.after: dict[str, list[Hook]] = {}
         self.invoked: list[str] = []
         self.template = Template.load(ROOT / "template.yaml", SETTINGS)
-        self.table = Table(self.dynamodb, "Ledger")  # type: ignore[arg-type]  # a fake
+        self.table = Table(self.dynamodb, "Ledger", no_sleep)  # type: ignore[arg-type]  # a fake
         self.ledger = DynamoLedger(self.table)
+        self.limits: dict[str, Limit] = {}
+        self.gate = Gate(
+            DynamoAdmissions(self.table, self.limits), self.ledger, self, self, self, LEASE
+        )
         self.catalogue = DynamoCatalogue(self.table)
         self._done: dict[str, Json] = {}
         lambdas = InProcessLambdas({name: self._handler(name) for name in self.template.functions})
@@ -192,6 +202,16 @@ class Bench:
             self.machines[machine.name.removeprefix("autoops-")] = arn
         self.rules = Rules(self.template.rules.values(), lambdas)
         self.engine.on_status_change(self.rules.status_changed)
+
+    @staticmethod
+    def _answered(answer: Callable[[], None]) -> bool:
+        try:
+            answer()
+        except ApiError as error:
+            if error.code in GONE:
+                return False
+            raise
+        return True
 
     async def run(
         self, workflow: str, start: Mapping[str, Json], name: str = "r1"
@@ -230,9 +250,32 @@ class Bench:
         """Events: remember what was published."""
         self.published.append((kind, detail))
 
-    def succeed(self, token: str, output: Json) -> None:
+    def succeed(self, token: str, output: Json) -> bool:
         """Workflows: answer a token."""
-        self.engine.send_task_success(token, to_json(output))
+        return self._answered(lambda: self.engine.send_task_success(token, to_json(output)))
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        """Workflows: fail the state that waits for a token."""
+        return self._answered(lambda: self.engine.send_task_failure(token, error, cause))
+
+    def redrive_running(self, execution: str) -> int | None:
+        """Workflows: the redrive count of a running execution."""
+        described = self.engine.describe_execution(execution)
+        return described["redriveCount"] if described["status"] == "RUNNING" else None
+
+    def stop(self, execution: str, error: str, cause: str) -> None:
+        """Workflows: end an execution."""
+        self.engine.stop_execution(execution, error, cause)
+
+    def redrive(self, execution: str) -> None:
+        """Workflows: go on with an execution that failed."""
+        self.engine.redrive_execution(execution)
+
+    def sweep(self) -> int:
+        """What the schedule does each minute; how many admissions moved."""
+        handler = self._handler("SweepFunction")
+        moved: int = handler({"detail": {}}, None)["moved"]
+        return moved
 
     def run_once(self, identity: str, work: Callable[[], Json], context: object) -> Json:
         """Idempotency: in memory."""
@@ -244,6 +287,7 @@ class Bench:
     def _port(self, name: str) -> Any:
         fakes: dict[str, Any] = {
             "ledger": self.ledger,
+            "gate": self.gate,
             "catalogue": self.catalogue,
             "artifacts": self.artifacts,
             "model": self.model,
@@ -282,6 +326,11 @@ def reply(answer: Json, *, tokens: tuple[int, int] = (100, 20)) -> ModelReply:
     """A reply that fills the answer tool."""
     usage = Usage(input=tokens[0], output=tokens[1])
     return ModelReply(stop_reason="tool_use", text="", tool_input=answer, usage=usage)
+
+
+def no_sleep(seconds: float) -> None:
+    """Time stands still while a handler works."""
+    del seconds
 
 
 def raising(error: BaseException) -> Hook:

@@ -122,14 +122,14 @@ def seen_waiting(waiting: Admission) -> dict[str, Any]:
     }
 
 
-def calling(seen: Admission, change: str, when: str = "", **values: object) -> Item:
+def calling(admission: Admission, change: str, when: str = "", **values: object) -> Item:
     """A change of an admission whose attempt is still the one that was seen."""
     return update(
-        key_of(seen),
+        key_of(admission),
         change,
         f"{STILL_CALLING}{when}",
         calling=AdmissionState.CALLING,
-        attempt=seen.attempt,
+        attempt=admission.attempt,
         **values,
     )
 

@@ -4,6 +4,8 @@ A condition cannot add, so `available` is kept; `soft_left` is what may be spent
 announced as near its ceiling.
 """
 
+from typing import Any
+
 from autoops.adapters.expressions import Item, condition, update
 from autoops.adapters.keys import run_key
 from autoops.domain.contracts import Run
@@ -79,7 +81,7 @@ def settle(run: Run, cost: int, worst: int, *, warn: bool = False) -> Item:
         "SET #reserved = #reserved - :worst, #spent = #spent + :cost, #over = #over + :over,"
         " #available = #available + :rest, #soft_left = #soft_left - :cost"
     )
-    values = {"worst": worst, "cost": cost, "rest": rest, "over": over, "yes": True}
+    values: dict[str, Any] = {"worst": worst, "cost": cost, "rest": rest, "over": over, "yes": True}
     if warn:
         return update(_key(run.root), f"{change}, #warned = :yes", **values)
     return update(_key(run.root), change, "#warned = :yes OR #soft_left >= :cost", **values)
