@@ -111,7 +111,7 @@ class FakeDynamoDB:
         assert ("begins_with" in KeyConditionExpression) == bool(prefix)
         assert ("SK > :after" in KeyConditionExpression) == bool(after)
         if IndexName is not None:
-            return self._indexed(KeyConditionExpression.split(" ")[0], partition)
+            return self._indexed(KeyConditionExpression.split(" ", maxsplit=1)[0], partition)
         found = sorted(
             key
             for key in self.items

@@ -3,18 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from autoops.domain.admissions import Admission, AdmissionState, Begun, CallClaim
 from autoops.domain.contracts import Run
-from autoops.domain.ledger import (
-    Admission,
-    AdmissionState,
-    Begun,
-    Budget,
-    CallClaim,
-    CallRecord,
-    OpenedRun,
-    RunView,
-    StepRecord,
-)
+from autoops.domain.ledger import Budget, CallRecord, OpenedRun, RunView, StepRecord
 from autoops.domain.references import Reference
 from autoops.errors import (
     AdmissionLost,

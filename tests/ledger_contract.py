@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from autoops.domain.ledger import Admission, AdmissionState, Budget, RunView
+from autoops.domain.admissions import Admission, AdmissionState
+from autoops.domain.ledger import Budget, RunView
 from autoops.domain.references import Reference
 from autoops.errors import (
     AdmissionLost,

@@ -3,8 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from autoops.domain.admissions import Admission, CallClaim
 from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import Admission, CallClaim, CallRecord, OpenedRun, StepRecord
+from autoops.domain.ledger import CallRecord, OpenedRun, StepRecord
 from autoops.domain.model import Message, ModelRequest, PromptVersion
 from autoops.domain.passages import Chunk, Passage
 from autoops.domain.pricing import Usage

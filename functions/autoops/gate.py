@@ -174,10 +174,10 @@ class Gate:
             return None
         if standing.claim.fingerprint != claim.fingerprint:
             raise InvalidInput(f"call {claim.call}: another request is under way on this path")
-        if standing.ended:
-            return standing
         again = standing.model_copy(update={"asker": asker})
-        return again if self.admissions.ask_again(standing, asker) else None
+        if standing.ended or self.admissions.ask_again(standing, asker):
+            return again
+        return None
 
     def _waiting(self, wanted: Admission, answer: Answer) -> Admission | None:
         """The admission that waits now; None where the reason is gone, or the run goes on again."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from autoops.domain.ledger import AdmissionState
+from autoops.domain.admissions import AdmissionState
 from autoops.domain.pricing import price_of
 from autoops.domain.results import Outcome
 from local.bedrock.scripts import Scripted

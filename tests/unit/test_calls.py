@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from autoops.calls import UNKNOWN_REPEATS, PaidCalls
-from autoops.domain.ledger import AdmissionState, CallRecord
+from autoops.domain.admissions import AdmissionState
+from autoops.domain.ledger import CallRecord
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage, price_of
 from autoops.errors import (

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from autoops.adapters.catalogue import DynamoCatalogue
 from autoops.adapters.admissions import DynamoAdmissions
+from autoops.adapters.catalogue import DynamoCatalogue
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.readers import text_of
 from autoops.adapters.stepfunctions import GONE

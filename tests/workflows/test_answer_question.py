@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from autoops.domain.ledger import AdmissionState
+from autoops.domain.admissions import AdmissionState
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage, price_of
 from autoops.errors import ModelThrottled, ModelTimedOut, ModelUnavailable

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.table import Table
-from autoops.domain.ledger import Admission, AdmissionState, Begun
+from autoops.domain.admissions import Admission, AdmissionState, Begun
 from autoops.errors import AutoOpsError
 from autoops.ports import Ledger
 from fake_dynamodb import FakeDynamoDB

@@ -6,9 +6,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from autoops.domain.admissions import CallClaim
 from autoops.domain.claims import claim_for_request, claim_for_texts
 from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import CallClaim, OpenedRun
+from autoops.domain.ledger import OpenedRun
 from autoops.domain.model import ModelRequest
 from autoops.domain.pricing import price_of
 from fakes import (

@@ -2,8 +2,8 @@
 
 import pytest
 
+from autoops.domain.admissions import AdmissionState
 from autoops.domain.contracts import Json
-from autoops.domain.ledger import AdmissionState
 from autoops.domain.model import ModelReply, ModelRequest
 from autoops.domain.pricing import Usage
 from autoops.errors import (
