@@ -247,13 +247,55 @@ class FakeCatalogue(Watched):
 
 @dataclass
 class FakeWorkflows(Watched):
-    """`autoops.ports.Workflows` that remembers which tokens were answered, and with what."""
+    """`autoops.ports.Workflows` that remembers what it was told.
+
+    Attributes:
+        answered: tokens that succeeded, and with what.
+        failed: tokens that failed, and with which error.
+        gone: tokens that nobody waits for any more.
+        running: redrive counts of the executions that run.
+        ended: redrive counts of the executions that failed or were stopped.
+        stopped: executions that were ended, and with which error.
+    """
 
     answered: list[tuple[str, Json]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+    running: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, int] = field(default_factory=dict)
+    stopped: list[tuple[str, str]] = field(default_factory=list)
 
     @watched
-    def succeed(self, token: str, output: Json) -> None:
+    def succeed(self, token: str, output: Json) -> bool:
+        if token in self.gone:
+            return False
+        self.gone.add(token)
         self.answered.append((token, plain(output)))
+        return True
+
+    @watched
+    def fail(self, token: str, error: str, cause: str) -> bool:  # noqa: ARG002  # the port's
+        if token in self.gone:
+            return False
+        self.gone.add(token)
+        self.failed.append((token, error))
+        return True
+
+    @watched
+    def redrive_running(self, execution: str) -> int | None:
+        return self.running.get(execution)
+
+    @watched
+    def stop(self, execution: str, error: str, cause: str) -> None:  # noqa: ARG002  # the port's
+        if execution in self.running:
+            self.ended[execution] = self.running.pop(execution)
+            self.stopped.append((execution, error))
+
+    @watched
+    def redrive(self, execution: str) -> None:
+        if execution not in self.ended:
+            raise InvalidInput("run: its execution cannot be redriven")
+        self.running[execution] = self.ended.pop(execution) + 1
 
 
 @dataclass

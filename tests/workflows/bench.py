@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from autoops.adapters.admissions import DynamoAdmissions
 from autoops.adapters.catalogue import DynamoCatalogue
@@ -14,7 +14,6 @@ from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.readers import text_of
 from autoops.adapters.stepfunctions import GONE
 from autoops.adapters.table import Table
-from autoops.domain.admissions import Limit
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.ledger import RunView
 from autoops.domain.model import ModelReply, ModelRequest
@@ -40,6 +39,9 @@ from local.stepfunctions.errors import ApiError
 from local.stepfunctions.events import Event
 from local.stepfunctions.integrations.runner import Integrations
 from local.template.template import Template
+
+if TYPE_CHECKING:
+    from autoops.domain.admissions import Limit
 
 ROOT: Final = Path(__file__).parents[2]
 MODEL: Final = "amazon.nova-lite-v1:0"
