@@ -110,11 +110,13 @@ def _authenticate(
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     elif kind == "OAUTH_CLIENT_CREDENTIALS":
         headers["Authorization"] = f"Bearer {_token(secret)}"
-    parameters = secret.get("invocation_http_parameters") or {}
-    headers |= {entry["key"]: entry["value"] for entry in parameters.get("header_parameters", ())}
-    query |= {
-        entry["key"]: entry["value"] for entry in parameters.get("query_string_parameters", ())
-    }
+    parameters = secret.get("invocation_http_parameters")
+    headers |= _pairs(parameters, "header_parameters")
+    query |= _pairs(parameters, "query_string_parameters")
+
+
+def _pairs(parameters: Mapping[str, Any] | None, group: str) -> dict[str, str]:
+    return {entry["key"]: entry["value"] for entry in (parameters or {}).get(group, ())}
 
 
 def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,10 +126,14 @@ def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dic
 
 
 def _token(secret: Mapping[str, Any]) -> str:
+    # The laptop's EventBridge keeps some members under other names than AWS does.
+    known = {**secret, **secret.get("client_parameters", {})}
+    extra = known.get("oauth_http_parameters") or known.get("o_auth_http_parameters")
     form = {
         "grant_type": "client_credentials",
-        "client_id": secret["client_id"],
-        "client_secret": secret["client_secret"],
+        "client_id": known["client_id"],
+        "client_secret": known["client_secret"],
+        **_pairs(extra, "body_parameters"),
     }
     endpoint = str(secret["authorization_endpoint"])
     try:
