@@ -85,6 +85,10 @@ def _name(function_arn: str) -> str:
     return parts[6] if len(parts) > 6 else parts[0]
 
 
+def _milliseconds(duration: Mapping[str, float]) -> int:
+    return round(timedelta(**duration).total_seconds() * 1000)
+
+
 class Execution:
     """An execution under test; reads the engine each time it is asked."""
 
@@ -278,9 +282,13 @@ class StepFunctions:
 
     async def advance(self, **duration: float) -> None:
         """Let time pass, such as `advance(hours=24)`."""
-        target = self.clock.now() + round(timedelta(**duration).total_seconds() * 1000)
+        target = self.clock.now() + _milliseconds(duration)
         await pass_time(self.clock, target, self.settle)
         self.clock.move_to(target)
+
+    def later(self, call: Callable[[], object], **duration: float) -> None:
+        """Call at a moment to come, such as `later(lambda: sfn.succeed(token, 1), hours=3)`."""
+        self.clock.call_at(self.clock.now() + _milliseconds(duration), call)
 
     async def finish(self, execution: Execution) -> Execution:
         """Let as much time pass as the execution needs to end, a year at most."""
