@@ -9,6 +9,7 @@ from local.stepfunctions.errors import ApiError, StatesError
 from local.stepfunctions.jsontext import Json, JsonValue
 from local.stepfunctions.run import Identity
 from local.stepfunctions.teststate.context import read_context
+from local.stepfunctions.teststate.inspection import inspect
 from local.stepfunctions.teststate.mock_schema import check_mock
 from local.stepfunctions.teststate.state import THRESHOLD, Bench, Tested, machine_of
 from local.stepfunctions.validation import diagnose
@@ -31,7 +32,11 @@ async def test_state(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any
         tested = await _outcome(engine, bench, state, mock, params)
     except StatesError as error:
         tested = Tested("FAILED", error=error)
-    return _answer(tested, params, state)
+    answer = _answer(tested)
+    if params.get("inspectionLevel", "INFO") != "INFO":
+        shown = inspect(bench, state, params.get("input", "{}"))
+        answer["inspectionData"] = {**shown, **tested.details}
+    return answer
 
 
 def _definition(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -138,7 +143,7 @@ async def _outcome(
     else:
         command = bench.enter()
     bench.set_retries(configuration.get("retrierRetryCount", 0))
-    if command is not None:
+    if command is not None and bench.state.jsonata:
         details["afterArguments"] = command.arguments.text
     if mock is not None:
         _give(bench, mock, details, configuration)
@@ -194,7 +199,7 @@ def _too_many_failed(
     return too_many or (share is not None and 100 * failed / total > share)
 
 
-def _answer(tested: Tested, params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(tested: Tested) -> dict[str, Any]:
     shape: dict[str, Any] = {"status": tested.status}
     if tested.output is not None:
         shape["output"] = tested.output.text
@@ -203,11 +208,6 @@ def _answer(tested: Tested, params: Mapping[str, Any], state: Mapping[str, Any])
     if tested.error is not None:
         named = {"error": tested.error.error, "cause": tested.error.cause}
         shape |= {key: value for key, value in named.items() if value is not None}
-    if params.get("inspectionLevel", "INFO") != "INFO":
-        shape["inspectionData"] = {"input": params.get("input", "{}"), **tested.details}
-        mock = params.get("mock")
-        if mock is not None and "result" in mock and state["Type"] == "Task":
-            shape["inspectionData"]["result"] = mock["result"]
     return shape
 
 

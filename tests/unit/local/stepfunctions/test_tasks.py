@@ -1,6 +1,6 @@
 """Task: tokens, time limits, heartbeats, limits on size."""
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,6 +9,9 @@ from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue, dumps
 from local.stepfunctions.testing import StepFunctions
 from unit.local.stepfunctions.asl import machine, program, task, waiting_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 async def hold(sfn: StepFunctions, **fields: JsonValue) -> JsonValue:
