@@ -7,8 +7,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from local.stepfunctions.errors import RUNTIME, ApiError, StatesError
-from local.stepfunctions.jsontext import Json, JsonValue, dumps
+from local.constants import PAYLOAD_BYTES
+from local.stepfunctions.errors import DATA_LIMIT, RUNTIME, ApiError, StatesError
+from local.stepfunctions.jsontext import Json, dumps
 from local.stepfunctions.machine import compile_machine
 from local.stepfunctions.mapruns.batches import batches
 from local.stepfunctions.mapruns.pool import Pool
@@ -203,7 +204,7 @@ class MapRuns:
         self._keep(run)
         return run
 
-    async def _inputs(self, run: MapRun, spec: MapSpec) -> list[JsonValue]:
+    async def _inputs(self, run: MapRun, spec: MapSpec) -> list[str]:
         items = spec.items
         if items is None:
             reading = (self._clients, spec.reader or {})
@@ -211,17 +212,17 @@ class MapRuns:
         select = spec.select
         if select is not None:
             items = [select(index, item) for index, item in enumerate(items)]
-        inputs, run.item_counts = batches(items, spec.batching)
-        run.total = len(inputs)
-        return inputs
+        values, run.item_counts = batches(items, spec.batching)
+        run.total = len(values)
+        return [_checked(index, dumps(value)) for index, value in enumerate(values)]
 
     async def _run_children(
-        self, run: MapRun, spec: MapSpec, inputs: list[JsonValue]
+        self, run: MapRun, spec: MapSpec, inputs: list[str]
     ) -> list[Run | None]:
         target = self._target(run, spec)
         children: list[Run | None] = [None] * len(inputs)
 
-        async def work(index: int, given: JsonValue) -> None:
+        async def work(index: int, given: str) -> None:
             run.began(index)
             child = self._child(run, target, index, given, again=spec.again)
             child = await self._engine.run_express(child)
@@ -239,7 +240,9 @@ class MapRuns:
         try:
             await pool.run()
         finally:
-            del self._pools[run.arn]
+            # A run that was stopped and redriven at once has another pool by now.
+            if self._pools.get(run.arn) is pool:
+                del self._pools[run.arn]
         return children
 
     def _stop_if_too_many(self, run: MapRun) -> None:
@@ -247,22 +250,20 @@ class MapRuns:
             run.stopping = True
             self._stop_children(run)
 
-    def _child(
-        self, run: MapRun, target: Target, index: int, given: JsonValue, *, again: bool
-    ) -> Run:
+    def _child(self, run: MapRun, target: Target, index: int, given: str, *, again: bool) -> Run:
         engine = self._engine
         if target.machine.express:
             return self._express_child(run, target, index, given)
         name = _name_of_child(run.arn, index)
         known = engine.find(engine.names.execution(target.machine.name, name))
         if known is None:
-            return engine.start(target, dumps(given), name, run.arn)
+            return engine.start(target, given, name, run.arn)
         if again and not known.open and known.status is not Status.SUCCEEDED:
             engine.redrive_execution(known.identity.arn)
             return engine.run(known.identity.arn)
         return known
 
-    def _express_child(self, run: MapRun, target: Target, index: int, given: JsonValue) -> Run:
+    def _express_child(self, run: MapRun, target: Target, index: int, given: str) -> Run:
         """An Express execution is not redriven: one that failed is followed by another."""
         engine = self._engine
         for attempt in range(run.redrives, -1, -1):
@@ -272,7 +273,7 @@ class MapRuns:
             if known is not None and (started_now or known.status is Status.SUCCEEDED):
                 return known
         name = _name_of_child(run.arn, index, run.redrives)
-        return engine.start(target, dumps(given), name, run.arn)
+        return engine.start(target, given, name, run.arn)
 
     def _target(self, run: MapRun, spec: MapSpec) -> Target:
         engine = self._engine
@@ -306,6 +307,13 @@ class MapRuns:
             run.status = status
             run.stopped = self._engine.clock.now()
         self._keep(run)
+
+
+def _checked(index: int, text: str) -> str:
+    if len(text.encode()) > PAYLOAD_BYTES:
+        cause = f"The input of child execution {index} exceeds the limit of {PAYLOAD_BYTES} bytes."
+        raise StatesError(DATA_LIMIT, cause)
+    return text
 
 
 def _name_of_child(map_run_arn: str, index: int, attempt: int = 0) -> str:

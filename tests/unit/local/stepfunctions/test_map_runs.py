@@ -171,11 +171,11 @@ async def test_a_selector_makes_the_items_before_they_are_batched(sfn: StepFunct
 async def test_an_item_no_child_can_take_fails_the_map_and_hangs_nothing(
     sfn: StepFunctions,
 ) -> None:
-    large = {"Type": "Pass", "Assign": {"large": "{% $join([1..90000].'ab') %}"}}
+    large = {"Type": "Pass", "Assign": {"large": "{% $pad('', 180000, 'x') %}"}}
     selector = ["{% $large %}", "{% $large %}"]
     state = distributed(Items=[1], ItemSelector=selector)
     execution = await sfn.start(machine(Large=large, All=state))
-    assert execution.status == "FAILED"
+    assert execution.error == "States.DataLimitExceeded"
 
 
 @pytest.mark.parametrize("kind", ["STANDARD", "EXPRESS"])
@@ -223,3 +223,37 @@ async def test_a_timeout_of_the_machine_stops_the_children(sfn: StepFunctions) -
     assert execution.status == "TIMED_OUT"
     told = await described(sfn, execution)
     assert (told["status"], told["executionCounts"]["aborted"]) == ("ABORTED", 1)
+
+
+async def test_what_was_changed_on_a_map_run_outlives_a_kill(durable_sfn: StepFunctions) -> None:
+    sfn = durable_sfn
+    crew = Crew(sfn)
+    execution = await sfn.start(machine(All=working(Items="{% [1..6] %}", MaxConcurrency=1)))
+    arn = (await described(sfn, execution))["mapRunArn"]
+    await call(sfn, "UpdateMapRun", mapRunArn=arn, maxConcurrency=3, toleratedFailureCount=2)
+    crew.busy = crew.most = 0
+    await sfn.crash()
+    told = await described(sfn, execution)
+    assert (told["maxConcurrency"], told["toleratedFailureCount"]) == (3, 2)
+    await sfn.finish(execution)
+    assert (execution.output, crew.most) == ([1, 2, 3, 4, 5, 6], 3)
+
+
+async def test_results_too_large_together_fail_the_map(sfn: StepFunctions) -> None:
+    each = program(Each={"Type": "Pass", "Output": "{% $pad('', 120000, 'x') %}"})
+    fits = await sfn.start(machine(All=distributed(Items=[1, 2], ItemProcessor=each)))
+    assert fits.status == "SUCCEEDED", fits.cause
+    large = await sfn.start(machine(All=distributed(Items=[1, 2, 3], ItemProcessor=each)))
+    assert large.error == "States.DataLimitExceeded"
+
+
+async def test_a_map_that_is_retried_makes_another_map_run(sfn: StepFunctions) -> None:
+    fragile(sfn, [2])
+    retry = [{"ErrorEquals": ["States.ExceedToleratedFailureThreshold"], "MaxAttempts": 1}]
+    execution = await sfn.start(machine(All=working(Items=[1, 2], Retry=retry)))
+    await sfn.finish(execution)
+    runs = (await call(sfn, "ListMapRuns", executionArn=execution.arn))["mapRuns"]
+    assert (execution.status, len(runs)) == ("FAILED", 2)
+    assert execution.types.count("MapRunFailed") == 2
+    status, answer = await respond(sfn.engine, "DescribeMapRun", b'{"mapRunArn": "arn:aws:x"}')
+    assert (status, answer["__type"]) == (400, "InvalidArn")
