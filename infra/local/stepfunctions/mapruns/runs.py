@@ -258,7 +258,7 @@ class MapRuns:
         known = engine.find(engine.names.execution(target.machine.name, name))
         if known is None:
             return engine.start(target, given, name, run.arn)
-        if again and not known.open and known.status is not Status.SUCCEEDED:
+        if again and _wants_redrive(run, known):
             engine.redrive_execution(known.identity.arn)
             return engine.run(known.identity.arn)
         return known
@@ -314,6 +314,14 @@ def _checked(index: int, text: str) -> str:
         cause = f"The input of child execution {index} exceeds the limit of {PAYLOAD_BYTES} bytes."
         raise StatesError(DATA_LIMIT, cause)
     return text
+
+
+def _wants_redrive(run: MapRun, child: Run) -> bool:
+    if child.open or child.status is Status.SUCCEEDED:
+        return False
+    # One that failed since this redrive began has had its turn: the engine was killed then.
+    begun = child.redriven or child.started
+    return child.redrives < run.redrives and begun <= (run.redriven or 0)
 
 
 def _name_of_child(map_run_arn: str, index: int, attempt: int = 0) -> str:

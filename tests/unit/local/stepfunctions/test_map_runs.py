@@ -215,6 +215,30 @@ async def test_a_killed_engine_repeats_no_child_that_succeeded(
     assert told["redriveCount"] == 0
 
 
+async def test_a_killed_redrive_repeats_no_child_that_failed_again(
+    durable_sfn: StepFunctions,
+) -> None:
+    sfn = durable_sfn
+    fragile(sfn, [1, 2])
+    steps = program(Work=task(), Wait={"Type": "Wait", "Seconds": 60})
+    state = distributed(
+        ItemProcessor=steps, Items=[1, 2, 3], MaxConcurrency=1, ToleratedFailureCount=1
+    )
+    execution = await sfn.start(machine(All=state))
+    assert [item for _, item in sfn.functions.calls] == [1, 2]
+    sfn.functions.calls.clear()
+    fragile(sfn, [1])
+    await sfn.advance(seconds=1)
+    sfn.engine.redrive_execution(execution.arn)
+    await sfn.advance(seconds=1)
+    await sfn.crash()
+    await sfn.finish(execution)
+    assert execution.output == [2, 3]
+    assert [item for _, item in sfn.functions.calls] == [1, 2, 3]
+    told = await described(sfn, execution)
+    assert (told["redriveCount"], told["executionCounts"]["failed"]) == (1, 1)
+
+
 async def test_a_timeout_of_the_machine_stops_the_children(sfn: StepFunctions) -> None:
     state = distributed(Items=[1], ItemProcessor=program(W={"Type": "Wait", "Seconds": 99}))
     execution = await sfn.start(machine(All=state) | {"TimeoutSeconds": 10})
