@@ -15,6 +15,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 from moto import mock_aws
 
+from local.stepfunctions.api.app import respond
 from local.stepfunctions.jsontext import JsonValue
 from local.stepfunctions.testing import Execution, StepFunctions
 from unit.local.stepfunctions.asl import machine
@@ -350,6 +351,46 @@ async def test_a_form_is_sent_as_one_and_headers_go_with_it(
     body = execution.output["ResponseBody"]
     assert (body["body"], body["tenant"]) == ("a=1&a=2", "red")
     assert body["type"] == "application/x-www-form-urlencoded"
+
+
+async def test_a_trace_shows_the_request_and_hides_what_the_connection_added(
+    sfn: StepFunctions, endpoint: str
+) -> None:
+    parameters = {"QueryStringParameters": [{"Key": "v", "Value": "2", "IsValueSecret": True}]}
+    connection = connected(
+        "API_KEY",
+        ApiKeyAuthParameters={"ApiKeyName": "x-key", "ApiKeyValue": "k1"},
+        InvocationHttpParameters=parameters,
+    )
+    arguments = {
+        "ApiEndpoint": f"{endpoint}/do",
+        "Method": "POST",
+        "QueryParameters": {"a": "1"},
+        "RequestBody": {"b": 2},
+        **connection,
+    }
+    resource = "arn:aws:states:::http:invoke"
+    state = {"QueryLanguage": "JSONata", "Type": "Task", "Resource": resource, "End": True}
+    definition = json.dumps({**state, "Arguments": arguments})
+
+    async def shown(**params: JsonValue) -> dict[str, Any]:
+        body = json.dumps({"definition": definition, **params}).encode()
+        _, answer = await respond(sfn.engine, "TestState", body)
+        assert answer["status"] == "SUCCEEDED", answer
+        data: dict[str, Any] = answer["inspectionData"]
+        return data
+
+    hidden = await shown(inspectionLevel="TRACE")
+    assert hidden["request"]["url"] == f"{endpoint}/do?a=1"
+    assert (hidden["request"]["method"], hidden["request"]["body"]) == ("POST", '{"b":2}')
+    assert "k1" not in hidden["request"]["headers"]
+    assert "content-type: application/json" in hidden["request"]["headers"]
+    assert (hidden["response"]["statusCode"], hidden["response"]["statusMessage"]) == ("200", "OK")
+    assert json.loads(hidden["response"]["body"])["key"] == "k1"
+    revealed = await shown(inspectionLevel="TRACE", revealSecrets=True)
+    assert revealed["request"]["url"] == f"{endpoint}/do?a=1&v=2"
+    assert "x-key: k1" in revealed["request"]["headers"]
+    assert "request" not in await shown(inspectionLevel="DEBUG")
 
 
 async def test_an_http_refusal_bears_its_status_code(sfn: StepFunctions, endpoint: str) -> None:

@@ -4,8 +4,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from local.stepfunctions.commands import RunTask
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError, StatesError
+from local.stepfunctions.integrations.exchange import recorded
 from local.stepfunctions.jsontext import Json, JsonValue
 from local.stepfunctions.run import Identity
 from local.stepfunctions.teststate.context import read_context
@@ -148,13 +150,24 @@ async def _outcome(
     if mock is not None:
         _give(bench, mock, details, configuration)
     elif command is not None:
+        details |= await _really(engine, bench, command, params)
+    tested = bench.outcome()
+    tested.details = details | tested.details
+    return tested
+
+
+async def _really(
+    engine: Engine, bench: Bench, command: RunTask, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run the task itself; returns what the level TRACE shows of its HTTP request."""
+    with recorded() as exchanges:
         try:
             bench.succeed(await engine.driver.try_task(bench.run, command))
         except StatesError as error:
             bench.fail(error)
-    tested = bench.outcome()
-    tested.details = details | tested.details
-    return tested
+    if not exchanges or params.get("inspectionLevel") != "TRACE":
+        return {}
+    return exchanges[-1].shown(reveal=bool(params.get("revealSecrets")))
 
 
 def _map_details(bench: Bench, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import httpx
 
 from local.stepfunctions.errors import RUNTIME, StatesError
+from local.stepfunctions.integrations.exchange import Exchange, note
 from local.stepfunctions.jsontext import Json, JsonValue, dumps, loads
 from local.stepfunctions.tasks import TaskRequest
 
@@ -32,7 +33,9 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
         str(name): _joined(value) for name, value in (arguments.get("Headers") or {}).items()
     }
     query = dict(arguments.get("QueryParameters") or {})
+    own = {name.lower() for name in headers}, set(query)
     _authenticate(clients, arguments, headers, query)
+    secrets = frozenset({name.lower() for name in headers} - own[0]), frozenset(set(query) - own[1])
     try:
         answer = httpx.request(
             str(arguments["Method"]),
@@ -44,6 +47,7 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
         )
     except httpx.HTTPError as error:
         raise StatesError(_SOCKET, str(error)) from error
+    note(Exchange(answer, *secrets))
     return _output(answer)
 
 
