@@ -226,3 +226,8 @@ async def test_an_execution_that_never_ends_is_ended_by_its_history(sfn: StepFun
     execution = await sfn.start(definition)
     assert execution.status == "FAILED"
     assert len(execution.history) == 25_000
+    assert execution.types[-1] == "ExecutionFailed"
+    assert "25000" in (execution.cause or "")
+    with pytest.raises(ApiError) as refused:
+        sfn.engine.redrive_execution(execution.arn)
+    assert refused.value.code == "ExecutionNotRedrivable"
