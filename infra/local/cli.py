@@ -118,6 +118,8 @@ def serve(
         raise _refused(str(taken)) from None
     console.print(f"Step Functions on http://127.0.0.1:{port}; Ctrl-C ends it.", soft_wrap=True)
     console.print(f"export AWS_ENDPOINT_URL_SFN=http://127.0.0.1:{port}", soft_wrap=True)
+    # StartSyncExecution and TestState would go to the host `sync-127.0.0.1`.
+    console.print("export AWS_DISABLE_HOST_PREFIX_INJECTION=true")
     asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint))
 
 

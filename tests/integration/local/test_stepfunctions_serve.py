@@ -78,3 +78,17 @@ def test_what_was_answered_is_still_there_after_a_kill(server: Server) -> None:
     server.start()
     described = server.client.describe_execution(executionArn=started["executionArn"])
     assert (described["status"], described["error"]) == ("ABORTED", "Enough")
+
+
+def test_calls_with_a_host_prefix_arrive(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DISABLE_HOST_PREFIX_INJECTION", "true")
+    session: Any = boto3.session.Session("local", "local", region_name="us-east-1")
+    client = session.client("stepfunctions", endpoint_url=f"http://127.0.0.1:{server.port}")
+    role = "arn:aws:iam::123456789012:role/r"
+    state = '{"QueryLanguage":"JSONata","Type":"Pass","Output":"hi","End":true}'
+    assert client.test_state(definition=state, roleArn=role)["output"] == '"hi"'
+    text = f'{{"QueryLanguage":"JSONata","StartAt":"A","States":{{"A":{state}}}}}'
+    made = client.create_state_machine(name="q", definition=text, roleArn=role, type="EXPRESS")
+    answer = client.start_sync_execution(stateMachineArn=made["stateMachineArn"])
+    assert (answer["status"], answer["output"]) == ("SUCCEEDED", '"hi"')
+    client.close()

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import httpx
 
 from local.stepfunctions.errors import RUNTIME, StatesError
+from local.stepfunctions.integrations.exchange import Exchange, note
 from local.stepfunctions.jsontext import Json, JsonValue, dumps, loads
 from local.stepfunctions.tasks import TaskRequest
 
@@ -32,7 +33,9 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
         str(name): _joined(value) for name, value in (arguments.get("Headers") or {}).items()
     }
     query = dict(arguments.get("QueryParameters") or {})
+    own = {name.lower() for name in headers}, set(query)
     _authenticate(clients, arguments, headers, query)
+    secrets = frozenset({name.lower() for name in headers} - own[0]), frozenset(set(query) - own[1])
     try:
         answer = httpx.request(
             str(arguments["Method"]),
@@ -44,6 +47,7 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
         )
     except httpx.HTTPError as error:
         raise StatesError(_SOCKET, str(error)) from error
+    note(Exchange(answer, *secrets))
     return _output(answer)
 
 
@@ -110,11 +114,13 @@ def _authenticate(
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     elif kind == "OAUTH_CLIENT_CREDENTIALS":
         headers["Authorization"] = f"Bearer {_token(secret)}"
-    parameters = secret.get("invocation_http_parameters") or {}
-    headers |= {entry["key"]: entry["value"] for entry in parameters.get("header_parameters", ())}
-    query |= {
-        entry["key"]: entry["value"] for entry in parameters.get("query_string_parameters", ())
-    }
+    parameters = secret.get("invocation_http_parameters")
+    headers |= _pairs(parameters, "header_parameters")
+    query |= _pairs(parameters, "query_string_parameters")
+
+
+def _pairs(parameters: Mapping[str, Any] | None, group: str) -> dict[str, str]:
+    return {entry["key"]: entry["value"] for entry in (parameters or {}).get(group, ())}
 
 
 def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,10 +130,14 @@ def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dic
 
 
 def _token(secret: Mapping[str, Any]) -> str:
+    # The laptop's EventBridge keeps some members under other names than AWS does.
+    known = {**secret, **secret.get("client_parameters", {})}
+    extra = known.get("oauth_http_parameters") or known.get("o_auth_http_parameters")
     form = {
         "grant_type": "client_credentials",
-        "client_id": secret["client_id"],
-        "client_secret": secret["client_secret"],
+        "client_id": known["client_id"],
+        "client_secret": known["client_secret"],
+        **_pairs(extra, "body_parameters"),
     }
     endpoint = str(secret["authorization_endpoint"])
     try:

@@ -104,6 +104,39 @@ async def test_a_failing_branch_stops_its_siblings(sfn: StepFunctions) -> None:
         sfn.engine.send_task_success(tokens[0], "1")
 
 
+async def test_a_failing_iteration_stops_its_siblings(sfn: StepFunctions) -> None:
+    tokens: list[str] = []
+    sfn.function("hold", lambda event: tokens.append(event["token"]))
+    question = {"Condition": "{% $states.input = 0 %}", "Next": "Soon"}
+    each = {
+        "StartAt": "First?",
+        "States": {
+            "First?": {"Type": "Choice", "Choices": [question], "Default": "Hold"},
+            "Soon": {"Type": "Wait", "Seconds": 5, "Next": "Stop"},
+            "Stop": {"Type": "Fail", "Error": "X"},
+            "Hold": waiting_task(End=True),
+        },
+    }
+    state = {"Type": "Map", "ItemProcessor": each, "MaxConcurrency": 2}
+    execution = await sfn.start(machine(All=state), [0, 1, 2])
+    await sfn.advance(seconds=5)
+    assert execution.error == "X"
+    assert execution.types.count("MapIterationAborted") == 1
+    assert execution.types.count("MapIterationStarted") == 2
+    with pytest.raises(ApiError):
+        sfn.succeed(tokens[0], 1)
+
+
+async def test_what_an_iteration_assigns_stays_in_the_iteration(sfn: StepFunctions) -> None:
+    first = {"Type": "Pass", "Assign": {"outer": 1}}
+    assign = {"Type": "Pass", "Assign": {"own": "{% $states.input + $outer %}"}}
+    look = {"Type": "Pass", "Output": "{% $own %}"}
+    state = {"Type": "Map", "Items": [1, 2], "ItemProcessor": program(A=assign, Look=look)}
+    after = {"Type": "Pass", "Output": ["{% $states.input %}", "{% $exists($own) %}"]}
+    execution = await sfn.start(machine(First=first, All=state, After=after))
+    assert execution.output == [[2, 3], False]
+
+
 async def test_what_a_branch_assigns_stays_in_the_branch(sfn: StepFunctions) -> None:
     branches = [
         program(A={"Type": "Pass", "Assign": {"own": 1}, "Output": "{% $shared %}"}),
@@ -193,3 +226,8 @@ async def test_an_execution_that_never_ends_is_ended_by_its_history(sfn: StepFun
     execution = await sfn.start(definition)
     assert execution.status == "FAILED"
     assert len(execution.history) == 25_000
+    assert execution.types[-1] == "ExecutionFailed"
+    assert "25000" in (execution.cause or "")
+    with pytest.raises(ApiError) as refused:
+        sfn.engine.redrive_execution(execution.arn)
+    assert refused.value.code == "ExecutionNotRedrivable"
