@@ -130,7 +130,7 @@ class PaidCalls:
         record = record_of(admission, attempt, reply)
         if settle_kept(self.gate, admission, record, made=made):
             return record
-        standing = self.gate.admissions.standing(self.run.root, record.call)
+        standing = self.gate.admissions.standing(self.run.purse, record.call)
         if standing is not None and standing.state is AdmissionState.SETTLED:
             return self._settled_before(standing, admission, record)
         if standing is not None and attempt in standing.lost:

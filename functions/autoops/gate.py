@@ -202,7 +202,8 @@ class Gate:
         return parked
 
     def _asks(self, run: Run) -> bool:
-        state = self.ledger.run_state(run.root)
+        # More money for the run is not more for a slice of it.
+        state = None if run.slice else self.ledger.run_state(run.root)
         return state is not None and state.opened.on_budget is OnBudget.ASK
 
     def _reopen(self, run: Run) -> None:

@@ -136,7 +136,7 @@ class TestThrottling:
     async def test_a_call_throttled_too_often_ends_by_its_name_and_a_redrive_tries_again(
         self, bench: Bench
     ) -> None:
-        bench.model.says = [ModelThrottled("slow down")] * 7 + [reply(GOOD)]
+        bench.model.says = [*[ModelThrottled("slow down")] * 7, reply(GOOD)]
         execution = ask_model(bench, "a")
         described = await bench.engine.run_to_end(execution)
         assert (described["status"], described["error"]) == ("FAILED", "ModelThrottled")

@@ -46,7 +46,7 @@ class _Kept(Contract):
 
 def key_of(admission: Admission) -> Item:
     """Its place in the table."""
-    return call_key(admission.run.root, "ADMISSION", admission.claim.call)
+    return call_key(admission.run.purse, "ADMISSION", admission.claim.call)
 
 
 def token_of(asker: Asker) -> str:
@@ -205,7 +205,7 @@ def ticket(waiting: Admission) -> Item:
     """A place in the queue of the model."""
     return put(
         ticket_key(waiting.claim.model, waiting.place),
-        {"root": waiting.run.root, "call": waiting.claim.call},
+        {"root": waiting.run.purse, "call": waiting.claim.call},
     )
 
 

@@ -140,7 +140,7 @@ class DynamoAdmissions:
         try:
             item = self._table.update(
                 update(
-                    call_key(run.root, "ADMISSION", claim.call),
+                    call_key(run.purse, "ADMISSION", claim.call),
                     "SET #state = :calling, #attempt = #attempt + :one, #lease = :until",
                     "#state = :granted AND #fingerprint = :fingerprint",
                     calling=AdmissionState.CALLING,
@@ -199,7 +199,7 @@ class DynamoAdmissions:
         worst = calling.claim.worst
         writes = [
             items.ended(calling, AdmissionState.SETTLED),
-            put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
+            put(call_key(calling.run.purse, "CALL", record.call), {"data": to_json(record)}),
             *items.slot_freed(calling),
             *money.stop_when_dearer(calling.run, record.cost, worst),
         ]
@@ -238,7 +238,7 @@ class DynamoAdmissions:
                 seen=_lease(calling),
             ),
             money.recover(calling.run, record.cost, worst, made=made),
-            put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
+            put(call_key(calling.run.purse, "CALL", record.call), {"data": to_json(record)}),
             *items.slot_freed(calling),
             *money.stop_when_dearer(calling.run, record.cost, worst),
         )
@@ -268,14 +268,16 @@ class DynamoAdmissions:
 
     # --- Look -------------------------------------------------------------------------------------
 
-    def standing(self, root: str, call: str) -> Admission | None:
+    def standing(self, purse: str, call: str) -> Admission | None:
         """See `Admissions.standing`."""
-        item = self._table.get(call_key(root, "ADMISSION", call))
+        item = self._table.get(call_key(purse, "ADMISSION", call))
         return None if item is None else items.read(item)
 
     def of_run(self, root: str) -> Iterator[Admission]:
         """See `Admissions.of_run`."""
-        return map(items.read, self._table.partition(f"RUN#{root}", "ADMISSION#"))
+        slices = self._table.partition(f"RUN#{root}", "SLICE#")
+        for purse in (root, *(value_of(item, "purse") for item in slices)):
+            yield from map(items.read, self._table.partition(f"RUN#{purse}", "ADMISSION#"))
 
     def open(self) -> Iterator[Admission]:
         """See `Admissions.open`."""

@@ -50,12 +50,19 @@ class Run(Contract):
         root: `<workflow>:<id>`; money, ledger and audit hang on it.
         workflow: name of the root's workflow.
         tenant: whose run it is.
+        slice: the part of the run's money that is spent from, None for all of it.
     """
 
     id: RunId
     root: Annotated[str, Field(min_length=3, max_length=200)]
     workflow: WorkflowName
     tenant: Tenant
+    slice: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+    @property
+    def purse(self) -> str:
+        """Where its money and its calls lie: at the root, or at the slice of it."""
+        return self.root if self.slice is None else f"{self.root}/{self.slice}"
 
 
 def sentence_of(error: ValidationError) -> str:
