@@ -50,9 +50,7 @@ class Cost:
     def without(self, *names: str) -> "Cost":
         """The same with some figures at nothing."""
         gone: dict[str, float] = dict.fromkeys(names, 0.0)
-        return replace(
-            self, **gone, why=frozenset(one for one in self.why if one[0] not in names)
-        )
+        return replace(self, **gone, why=frozenset(one for one in self.why if one[0] not in names))
 
     def capped(self, **most: float | None) -> "Cost":
         """The same with figures that cannot pass a ceiling."""
@@ -72,9 +70,7 @@ NOTHING: Final = Cost()
 def unbounded(names: Iterable[str], sentence: str) -> Cost:
     """A cost of which some figures have no bound."""
     found = tuple(names)
-    return Cost(
-        **dict.fromkeys(found, math.inf), why=frozenset((name, sentence) for name in found)
-    )
+    return Cost(**dict.fromkeys(found, math.inf), why=frozenset((name, sentence) for name in found))
 
 
 def largest(costs: Iterable[Cost]) -> Cost:

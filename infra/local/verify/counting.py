@@ -194,9 +194,7 @@ class Counting:
             if bounded is not None and self._may_be_taken(edge, bounded):
                 yield edge, self._node(edge.target, self._assigned(edge, bounded))
 
-    def _waited(
-        self, state: State, values: dict[str, int | None]
-    ) -> dict[str, int | None]:
+    def _waited(self, state: State, values: dict[str, int | None]) -> dict[str, int | None]:
         seconds = constant(state.body.get("Seconds")) if state.type == "Wait" else None
         for name in self.deadlines if seconds else ():
             left = values.get(name)
@@ -240,9 +238,7 @@ class Counting:
         earlier = held if edge.way == "default" else held[:-1]
         return True not in earlier and (edge.way == "default" or held[-1] is not False)
 
-    def _assigned(
-        self, edge: Edge, values: Mapping[str, int | None]
-    ) -> Mapping[str, int | None]:
+    def _assigned(self, edge: Edge, values: Mapping[str, int | None]) -> Mapping[str, int | None]:
         after = dict(values)
         for name, value in edge.assign.items():
             if name in self.guards:

@@ -10,7 +10,7 @@ EXIT: Final = "(end)"
 """Where the ways out of a program lead."""
 NO_CHOICE: Final = "States.NoChoiceMatched"
 LAMBDA: Final = "arn:aws:states:::lambda:invoke"
-TOKEN: Final = ".waitForTaskToken"
+CALLBACK: Final = ".waitForTaskToken"
 SYNC: Final = (".sync", ".sync:2")
 NESTED: Final = "arn:aws:states:::states:startExecution"
 
@@ -80,7 +80,7 @@ class State:
     @property
     def is_callback(self) -> bool:
         """Whether it waits for somebody to answer its token."""
-        return self.resource.endswith(TOKEN) or ":activity:" in self.resource
+        return self.resource.endswith(CALLBACK) or ":activity:" in self.resource
 
     @property
     def is_sync(self) -> bool:
@@ -226,9 +226,7 @@ def _edges(name: str, body: Mapping[str, Json]) -> Iterator[Edge]:
         yield Edge(name, EXIT, "next", own)
     for number, caught in enumerate(body.get("Catch") or ()):
         errors = tuple(map(str, caught.get("ErrorEquals", ())))
-        yield Edge(
-            name, str(caught.get("Next")), "catch", _assigned(caught), number, errors=errors
-        )
+        yield Edge(name, str(caught.get("Next")), "catch", _assigned(caught), number, errors=errors)
 
 
 def _choices(name: str, body: Mapping[str, Json], own: Mapping[str, Json]) -> Iterator[Edge]:

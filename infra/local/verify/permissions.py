@@ -72,10 +72,7 @@ def allowed(resource: Resource, stacks: Mapping[str, Stack]) -> Allowed:
         named=frozenset(named),
         any_model=loads or len(named) < len(set(targets)),
         effects=frozenset(
-            action
-            for one in statements
-            for action in EFFECT_ACTIONS
-            if _grants(one, action)
+            action for one in statements for action in EFFECT_ACTIONS if _grants(one, action)
         ),
     )
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import networkx as nx
 
-from autoops.errors import GiveUp
 from local.verify.counting import TooManyWaysError
 from local.verify.expressions import growth
 from local.verify.findings import Finding
@@ -132,8 +131,9 @@ def _counters(worst: Worst, machine: Machine, state: State) -> Iterator[tuple[st
         if growth(name, value)
     }
     for name in sorted(names):
-        yield name, max(
-            _grows(worst, machine, program, name, one) for one in worst.calls_of(machine)
+        yield (
+            name,
+            max(_grows(worst, machine, program, name, one) for one in worst.calls_of(machine)),
         )
 
 

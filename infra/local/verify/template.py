@@ -134,6 +134,6 @@ def _closed(template: Template, settings: Settings) -> Iterator[str]:
     for rule in template.rules.values():
         pattern: Json = rule.pattern or {}
         detail = pattern.get("detail") or {}
-        hears = STATUSES <= set(detail.get("status", STATUSES))
+        hears = set(detail.get("status", STATUSES)) >= STATUSES
         if hears and any(unqualified(target.arn) in closing for target in rule.targets):
             yield from detail.get("stateMachineArn", ())

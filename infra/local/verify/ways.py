@@ -22,7 +22,7 @@ def way_to(machine: Machine, state: State) -> tuple[str, ...]:
 
 
 def shortest(program: Program, target: str, edges: Iterable[Edge] | None = None) -> tuple[str, ...]:
-    """Names of the states on a shortest way from a program's first one; the target if there is none."""
+    """Names of the states on a shortest way from the first one; the target alone without one."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node(program.start)
     found = program.edges() if edges is None else edges

@@ -124,7 +124,7 @@ class World:
             state: the state that reads it.
             items: the expression that gives the list.
         """
-        name = variable(items)
+        name = variable(items) or ""
         around = [p for p in machine.program.everywhere() if state.place[: len(p.place)] == p.place]
         most = [
             self._length(one, edge.assign[name])

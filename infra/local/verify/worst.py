@@ -173,8 +173,9 @@ class Worst:
         if most is None:
             sentence = f"{'/'.join(state.path)}: nothing says how many items it has at most"
             concerned = [name for name in FIGURES if getattr(item, name)]
-            return own + unbounded({*concerned, "children"} if state.distributed else concerned,
-                                   sentence)
+            return own + unbounded(
+                {*concerned, "children"} if state.distributed else concerned, sentence
+            )
         return own + self._items_of(state, item, most).times(tries)
 
     def _items_of(self, state: State, item: Cost, most: int) -> Cost:
