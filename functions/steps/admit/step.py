@@ -28,7 +28,7 @@ class Input(Contract):
 
     call: str
     token: str
-    again: Annotated[int, Field(ge=0)] = 0
+    again: Annotated[int, Field(ge=0, le=READMISSIONS + 1)] = 0
     request: Private[ModelRequest | None] = None
     texts: Private[tuple[str, ...] | None] = None
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from rich import box
 from rich.console import Console
@@ -11,21 +12,25 @@ from rich.table import Table
 from local.verify.findings import Finding
 from local.verify.retries import HANDLER_ATTEMPTS, Call
 
+TITLE: Final = (
+    f"Requests to a model at most: the handler makes {HANDLER_ATTEMPTS} a try,"
+    " and a run is redriven {redrives} times"
+)
+
 
 def print_calls(console: Console, calls: Sequence[Call]) -> None:
     """How often a model is asked at most, a line for each call."""
-    table = Table(box=box.SIMPLE_HEAD, title="Requests to a model, at most", title_justify="left")
-    table.add_column("call", overflow="fold", min_width=30)
-    for name in ("handler", "tries", "visits by", "redrives", "requests", "seconds"):
+    title = TITLE.format(redrives=max((call.redrives for call in calls), default=0))
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    table.add_column("call", overflow="fold", min_width=24)
+    for name in ("tries", "counted", "requests", "seconds"):
         table.add_column(name, justify="right")
     for call in calls:
-        counted = ", ".join(f"{name} {figure(most)}" for name, most in call.counters.items())
+        counted = "\n".join(f"{name} {figure(most)}" for name, most in call.counters.items())
         table.add_row(
             escape(f"{call.machine}: {' → '.join(call.path)}"),
-            str(HANDLER_ATTEMPTS),
             str(call.tries),
-            escape(counted) or "1",
-            str(call.redrives),
+            escape(counted),
             figure(call.requests),
             figure(call.seconds),
         )

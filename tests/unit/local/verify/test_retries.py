@@ -132,3 +132,15 @@ def test_a_missing_policy_is_named_with_its_way() -> None:
     around = altered({"ask-model": lambda d: d["States"]["Admit"]["Retry"].pop(0)})
     found = [str(f) for m in around.machines.values() for f in policies(around, m)]
     assert "ask-model: Begin → Admit: does not retry DependencyUnavailable [retries]" in found
+
+
+def test_the_shipped_machines_stay_below_their_limits() -> None:
+    assert list(over_limits(calls(world(), settings()), settings())) == []
+
+
+def test_a_correction_that_no_choice_ends_has_no_bound() -> None:
+    def endless(definition: Json) -> None:
+        definition["States"]["Accepted?"]["Choices"][1]["Condition"] = "{% $correction >= 0 %}"
+
+    found = over_limits(calls(altered({"ask-model": endless}), settings()), settings())
+    assert "no bound on requests" in next(found).sentence
