@@ -98,6 +98,22 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
     _finish(_run(keep_up(console, port=port, server=server)))
 
 
+@app.command()
+def verify(
+    template: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="The template that deploys them.")
+    ] = Path("template.yaml"),
+    retries: Annotated[
+        bool, typer.Option("--retries", help="Only how often each model call is made at most.")
+    ] = False,
+) -> None:
+    """Prove that no state machine spends unguarded, and what each can cost at most."""
+    from local.verify.report import print_retries
+
+    del retries
+    _finish(print_retries(console, template))
+
+
 @engine.command()
 def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Loopback port.")] = 8083,

@@ -4,6 +4,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -40,6 +41,16 @@ class Contract(BaseModel):
             return cls.model_validate_json(to_json(value))
         except ValidationError as error:
             raise InvalidInput(sentence_of(error)) from None
+
+
+@dataclass(frozen=True)
+class PerRedrive:
+    """Marks a counter of a machine's loop that its step refuses above `most`.
+
+    Each redrive of the execution allows one more: the machine goes on with the count it had.
+    """
+
+    most: int
 
 
 class Run(Contract):

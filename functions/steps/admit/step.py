@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from autoops.domain.admissions import AdmissionState, Asker, CallClaim
 from autoops.domain.claims import claim_for_request, claim_for_texts
-from autoops.domain.contracts import Contract, Run
+from autoops.domain.contracts import Contract, PerRedrive, Run
 from autoops.domain.model import ModelRequest
 from autoops.domain.references import Private
 from autoops.errors import AdmissionLost, ModelThrottled
@@ -35,8 +35,8 @@ class Input(Contract):
     token: str
     execution: str
     redrive: Annotated[int, Field(ge=0)] = 0
-    again: Annotated[int, Field(ge=0)] = 0
-    throttled: Annotated[int, Field(ge=0)] = 0
+    again: Annotated[int, Field(ge=0), PerRedrive(READMISSIONS)] = 0
+    throttled: Annotated[int, Field(ge=0), PerRedrive(READMISSIONS)] = 0
     request: Private[ModelRequest | None] = None
     texts: Private[tuple[str, ...] | None] = None
 
