@@ -186,7 +186,7 @@ async def _stores(template: Template, clock: SystemClock) -> tuple[Moto, VectorS
 
 
 def _begin_warming(stack: Stack) -> Callable[[], None]:
-    """Load what is asked for first while the stack serves already, and tick; returns what ends it."""
+    """Load what is asked for first while the stack serves already, and tick; returns the end."""
     warming = [
         asyncio.ensure_future(_warm(stack.lambdas)),
         asyncio.ensure_future(asyncio.to_thread(_load, stack)),

@@ -97,7 +97,9 @@ def _figures(state: State) -> Iterator[str]:
 def _missing(world: World, state: State) -> Iterator[str]:
     names = {name for one in retriers(state) for name in one.errors}
     caught = {name for edge in state.edges for name in edge.errors}
-    wanted = {*TRANSIENT, *THROTTLED, *BOUNDED} - (caught & {"ModelThrottled"})
+    # A state that waits to be admitted asks no model; refused for rate too often, it gives up.
+    throttled = {"ModelThrottled"} if state.is_callback else caught & {"ModelThrottled"}
+    wanted = {*TRANSIENT, *THROTTLED, *BOUNDED} - throttled
     function = world.function(state)
     if state.resource == LAMBDA and function is not None:
         harmless = not (function.once or function.has_effect)

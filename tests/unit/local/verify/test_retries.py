@@ -143,4 +143,4 @@ def test_a_correction_that_no_choice_ends_has_no_bound() -> None:
         definition["States"]["Accepted?"]["Choices"][1]["Condition"] = "{% $correction >= 0 %}"
 
     found = over_limits(calls(altered({"ask-model": endless}), settings()), settings())
-    assert "no bound on requests" in next(found).sentence
+    assert any("no bound on requests" in one.sentence for one in found)
