@@ -1,16 +1,13 @@
 """Admitted calls: how a call is let in, what limits it shares, where it stands."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from autoops.domain.contracts import Contract, Run
-
-LEASE: Final = timedelta(seconds=90)
-"""How long a worker that says nothing is believed to be at work; it renews at each third of it."""
 
 SLOTS_PER_SHARD: Final = 16
 MOST_SHARDS: Final = 8
