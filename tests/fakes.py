@@ -26,12 +26,10 @@ from autoops.domain.pricing import Usage
 from autoops.domain.references import Reference, artifact_key
 from autoops.domain.vectors import Vectors
 from autoops.errors import InvalidInput
-from fake_ledger import Book, FakeLedger
 from watching import Killed, Watched, killed, raising, watched
 
 __all__ = [
     "NOON",
-    "Book",
     "FakeArtifacts",
     "FakeCatalogue",
     "FakeContext",
@@ -39,7 +37,6 @@ __all__ = [
     "FakeEmbedder",
     "FakeEvents",
     "FakeIndex",
-    "FakeLedger",
     "FakeModel",
     "FakeOnce",
     "FakeWorkflows",
@@ -49,7 +46,6 @@ __all__ = [
     "canaries",
     "killed",
     "raising",
-    "reserved",
     "sample_event",
     "text",
     "tool",
@@ -359,11 +355,6 @@ class FakeOnce:
 def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
     length = math.hypot(*left) * math.hypot(*right)
     return sum(a * b for a, b in zip(left, right, strict=True)) / length if length else 0.0
-
-
-def reserved(ledger: FakeLedger) -> int:
-    """Nano-dollars reserved in all runs."""
-    return sum(book.budget.reserved for book in ledger.books.values())
 
 
 def canaries(value: Iterable[str], *places: str | Mapping[str, Any]) -> list[str]:
