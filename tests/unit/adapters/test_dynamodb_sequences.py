@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
+from fake_ledger import FakeLedger
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from autoops.domain.admissions import Admission, AdmissionState, Begun
 from autoops.errors import AutoOpsError
 from autoops.ports import Ledger
 from fake_dynamodb import FakeDynamoDB
-from fake_ledger import FakeLedger
 from samples import CALL, RUN, claim, opened, record
 
 if TYPE_CHECKING:

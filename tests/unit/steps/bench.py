@@ -64,7 +64,9 @@ class Bench:
 
     def ports(self) -> Mapping[str, Callable[[], Any]]:
         """Each port by the name that a step asks for it."""
-        fakes = {name: value for name, value in vars(self).items() if name not in ("behind", "settings")}
+        fakes = {
+            name: value for name, value in vars(self).items() if name not in ("behind", "settings")
+        }
         return {name: partial(_itself, value) for name, value in (fakes | self.settings).items()}
 
     def run(self, step: str, case: str = "ok", **changes: Json) -> Json:

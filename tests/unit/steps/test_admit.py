@@ -4,7 +4,6 @@ import pytest
 
 from autoops.domain.admissions import Limit, Wait
 from autoops.domain.contracts import Json
-
 from autoops.errors import (
     AdmissionLost,
     BudgetExceeded,
