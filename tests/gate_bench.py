@@ -21,6 +21,8 @@ from watching import Watch, Watching, unwatched
 
 LEASE: Final = timedelta(seconds=90)
 DOLLAR: Final = 1_000_000_000
+USUAL: Final = "token"
+"""The task token of who asks, unless a test says otherwise."""
 
 
 @dataclass
@@ -70,7 +72,7 @@ class GateBench:
         redrive = self.workflows.running.get(run.root) or 0
         return Asker(execution=run.root, redrive=redrive, token=token)
 
-    def ask(self, run: Run, claim: CallClaim, token: str | None = "token") -> Admission:
+    def ask(self, run: Run, claim: CallClaim, token: str | None = USUAL) -> Admission:
         """Ask for a call."""
         return self.gate.ask(run, claim, self.asker(run, token))
 
