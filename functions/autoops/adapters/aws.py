@@ -84,10 +84,17 @@ def error_code(error: Exception) -> str:
     return str(response.get("Error", {}).get("Code", ""))
 
 
+def http_status(error: Exception) -> int:
+    """The answer's HTTP status, 0 when no answer came."""
+    response = getattr(error, "response", None)
+    if not isinstance(response, Mapping):
+        return 0
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
 def is_transient(error: Exception) -> bool:
     """The service answered that the same request may succeed later."""
-    response = getattr(error, "response", None) or {}
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = http_status(error)
     return error_code(error) in TRANSIENT or status == 429 or status >= 500
 
 

@@ -7,13 +7,18 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.exceptions import ConnectionError as NotConnectedError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import (
+    BotoCoreError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ProxyConnectionError,
+    SSLError,
+)
 
-from autoops.adapters.aws import client, error_code, is_network_error, is_transient
+from autoops.adapters.aws import client, error_code, http_status, is_network_error, is_transient
 from autoops.adapters.langchain import chat_class
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
@@ -52,10 +57,20 @@ ERRORS: Final[Mapping[str, type[AutoOpsError]]] = {
     "AccessDeniedException": ModelNotAllowed,
     "ResourceNotFoundException": ModelMisconfigured,
     "ServiceQuotaExceededException": ModelMisconfigured,
+    "Throttling": ModelThrottled,
+    "TooManyRequestsException": ModelThrottled,
 }
-TOO_LONG: Final = ("too long", "context length", "maximum context", "too many input tokens")
-FAILED: Final = (ClientError, BotoCoreError, ResponseParserError)
-"""What a client raises; the last is no BotoCoreError."""
+"""What the operations of bedrock-runtime name as their errors, and what stands before them."""
+TOO_LONG: Final = (
+    "too long",
+    "context length",
+    "context_length",
+    "context window",
+    "maximum context",
+    "too many input tokens",
+    "input tokens exceed",
+)
+NEVER_SENT: Final = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 TOOL: Final = "answer"
 COHERE_TEXTS: Final = 96
 HINT_BYTES: Final = 300
@@ -70,15 +85,15 @@ class BedrockChat:
     def converse(self, request: ModelRequest) -> ModelReply:
         """See `ChatModel.converse`; the answer contract goes in the form that the model has."""
         kept = _KeptReply(self._runtime)
-        chat = self._chat(request, kept)
         form, schema = form_for(request.model), answer_schema(request.answer)
         try:
+            chat = self._chat(request, kept)
             chat.invoke(_messages(request, form, schema), **_contract(form, schema))
-        except FAILED as error:
-            raise model_error(error) from error
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            # langchain-aws stumbles over replies without usage and over tool input that is no
-            # object; both were paid for, and both are judged from the reply as it came.
+        except Exception as error:
+            # langchain-aws words some refusals anew, and stumbles over replies without usage and
+            # over tool input that is no object. What counts is what the client said or raised.
+            if kept.failure is not None:
+                raise model_error(kept.failure) from kept.failure
             if kept.reply is None:
                 raise ModelMisconfigured(
                     f"bedrock: {type(error).__name__} before the call"
@@ -98,23 +113,29 @@ class BedrockChat:
 
 
 class _KeptReply:
-    """The runtime client, keeping the reply as it came: what langchain-aws makes of it loses some.
+    """The runtime client, keeping what came of the call: langchain-aws makes less of it.
 
     Attributes:
         reply: Converse's answer, None before the call.
+        failure: what the client raised in its place.
     """
 
     def __init__(self, runtime: "BedrockRuntimeClient") -> None:
         self._runtime = runtime
         self.reply: Json = None
+        self.failure: Exception | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._runtime, name)
 
     def converse(self, **request: Any) -> Any:
         """Make the call."""
-        answer = self._runtime.converse(**request)
-        self.reply = copy.deepcopy(answer)
+        try:
+            answer = self._runtime.converse(**request)
+            self.reply = copy.deepcopy(answer)
+        except Exception as error:
+            self.failure = error
+            raise
         return answer
 
 
@@ -163,14 +184,12 @@ class BedrockEmbedder:
         try:
             answer = self._runtime.invoke_model(modelId=self._model, body=json.dumps(body))
             return json.loads(answer["body"].read())
-        except FAILED as error:
+        except Exception as error:
             raise model_error(error) from error
-        except ValueError as error:
-            raise ModelFaulted("bedrock: the answer was cut off on its way") from error
 
 
 def model_error(error: Exception) -> AutoOpsError:
-    """One of our errors for what botocore raised."""
+    """One of our errors for what a client raised; whatever may have been charged says so."""
     code = error_code(error)
     code = code[:1].upper() + code[1:]  # in a stream an error's name begins with a small letter
     message = str(error)[:HINT_BYTES]
@@ -178,14 +197,32 @@ def model_error(error: Exception) -> AutoOpsError:
         return ContextTooLong("the request is longer than the model takes; send fewer passages")
     if code == "ValidationException" and "on-demand throughput" in message:
         return ModelMisconfigured("the model has no on-demand throughput; use an inference profile")
+    if code in ERRORS:
+        return ERRORS[code](f"bedrock: {code}{_advice(error, code)}")
     if code:
-        unknown = ModelUnavailable if is_transient(error) else ModelMisconfigured
-        return ERRORS.get(code, unknown)(f"bedrock: {code}{_advice(error, code)}")
-    if isinstance(error, NotConnectedError):
+        return _unlisted(error)(f"bedrock: {code}")
+    if isinstance(error, NEVER_SENT) or _is_untrusted(error):
         return ModelUnavailable("bedrock: cannot be reached; check the endpoint and the network")
     if is_network_error(error):
         return ModelTimedOut(f"bedrock: no whole answer came ({type(error).__name__})")
-    return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
+    if isinstance(error, BotoCoreError):
+        return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
+    return ModelFaulted(f"bedrock: the answer cannot be read ({type(error).__name__})")
+
+
+def _unlisted(error: Exception) -> type[AutoOpsError]:
+    """What a refusal means that no operation names: it comes from what stands before Bedrock."""
+    status = http_status(error)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return ModelThrottled
+    if status in (HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT):
+        return ModelTimedOut  # the request went on, and its answer did not come back
+    return ModelUnavailable if is_transient(error) else ModelMisconfigured
+
+
+def _is_untrusted(error: Exception) -> bool:
+    """The handshake failed; any other failure of TLS may come after the request was sent."""
+    return isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
 
 
 @cache

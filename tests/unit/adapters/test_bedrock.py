@@ -153,7 +153,16 @@ def test_tool_input_that_is_no_object_is_judged_as_it_came(value: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"<html>", b'{"output": {"message"', b'{"output":{}}']
+    "body",
+    [
+        b"",
+        b"{}",
+        b"<html>",
+        b'{"output": {"message"',
+        b'{"output":{}}',
+        b'{"output": "\xff"}',
+        b'{"output": ' + b"[" * 100_000,
+    ],
 )
 def test_an_answer_cut_off_on_its_way_may_have_been_charged(body: bytes) -> None:
     service = Service([(200, body)])
@@ -247,6 +256,9 @@ CODES = [
     ("ServiceQuotaExceededException", 400, ModelMisconfigured),
     ("UnrecognizedClientException", 403, ModelMisconfigured),
     ("ExpiredTokenException", 403, ModelMisconfigured),
+    ("Throttling", 400, ModelThrottled),
+    ("TooManyRequestsException", 429, ModelThrottled),
+    ("SomethingNewException", 429, ModelThrottled),
     ("SomethingNewException", 500, ModelUnavailable),
     ("SomethingNewException", 400, ModelMisconfigured),
 ]
@@ -263,11 +275,23 @@ def test_each_refusal_of_bedrock_is_one_of_our_errors(
     assert len(service.requests) == 1, "one attempt; the state machine repeats it"
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_gateways_answer_in_no_known_form_is_tried_again(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "ours"),
+    [
+        (429, ModelThrottled),
+        (500, ModelUnavailable),
+        (502, ModelTimedOut),
+        (503, ModelUnavailable),
+        (504, ModelTimedOut),
+    ],
+)
+def test_a_gateways_answer_in_no_known_form_says_whether_the_request_went_on(
+    status: int, ours: type[AutoOpsError]
+) -> None:
     service = Service([(status, b"<html>bad gateway</html>")])
-    with pytest.raises(ModelUnavailable):
+    with pytest.raises(AutoOpsError) as raised:
         BedrockChat(service.client("bedrock-runtime")).converse(request())
+    assert type(raised.value) is ours
 
 
 @pytest.mark.parametrize(
@@ -275,6 +299,7 @@ def test_a_gateways_answer_in_no_known_form_is_tried_again(status: int) -> None:
     [
         ("Input is too long for requested model.", ContextTooLong, "fewer passages"),
         ("Too many input tokens: 40000 > 32768", ContextTooLong, "fewer passages"),
+        ("Input Tokens Exceeded: Number of input tokens", ContextTooLong, "fewer passages"),
         ("on-demand throughput is not supported", ModelMisconfigured, "inference profile"),
     ],
 )
@@ -294,6 +319,12 @@ def test_what_bedrock_says_of_the_content_does_not_reach_the_message() -> None:
 
 
 URL: dict[str, Any] = {"endpoint_url": "http://127.0.0.1", "error": "x"}
+
+
+def tls(said: str) -> SSLError:
+    return SSLError(endpoint_url="http://127.0.0.1", error=OSError(said))
+
+
 BROKEN: list[tuple[Exception, type[AutoOpsError]]] = [
     (ReadTimeoutError(**URL), ModelTimedOut),
     (ConnectionClosedError(**URL), ModelTimedOut),
@@ -303,7 +334,8 @@ BROKEN: list[tuple[Exception, type[AutoOpsError]]] = [
     (ConnectTimeoutError(**URL), ModelUnavailable),
     (EndpointConnectionError(**URL), ModelUnavailable),
     (ProxyConnectionError(proxy_url="http://127.0.0.1", **URL), ModelUnavailable),
-    (SSLError(**URL), ModelUnavailable),
+    (tls("[SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired"), ModelUnavailable),
+    (tls("EOF occurred in violation of protocol"), ModelTimedOut),
     (NoCredentialsError(), ModelMisconfigured),
 ]
 
@@ -358,7 +390,7 @@ def test_a_batch_that_broke_off_was_charged_for_what_came_before(code: str) -> N
 
 
 def test_vectors_cut_off_on_their_way_may_have_been_charged() -> None:
-    with pytest.raises(ModelFaulted, match="cut off"):
+    with pytest.raises(ModelFaulted, match="cannot be read"):
         embedder(Service([(200, b'{"embedding": [0.')])).embed(["a"])
 
 
