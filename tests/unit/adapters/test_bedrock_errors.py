@@ -4,12 +4,12 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import botocore.exceptions
 import pytest
 from botocore.exceptions import BotoCoreError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as NotConnectedError
 from botocore.parsers import ResponseParserError
+from botocore.session import get_session
 from langchain_core import exceptions as langchain
 
 from autoops import errors
@@ -47,7 +47,7 @@ OUTCOME_UNKNOWN = (ModelTimedOut, ModelFaulted)
 
 def named(operation: str) -> Iterator[str]:
     """The errors of an operation, and those that its stream may carry."""
-    model = boto3.client("bedrock-runtime", region_name="us-east-1").meta.service_model
+    model = get_session().get_service_model("bedrock-runtime")
     shapes = model.operation_model(operation)
     yield from (shape.name for shape in shapes.error_shapes)
     output: Any = shapes.output_shape
