@@ -23,10 +23,11 @@ from autoops.adapters.langchain import chat_class
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, whole_text
-from autoops.domain.forms import Form, enforceable, form_for
+from autoops.domain.forms import Form, enforceable, form_for, output_tokens
 from autoops.domain.model import Message, ModelReply, ModelRequest
+from autoops.domain.model_ids import table_id
 from autoops.domain.passages import Embeddings
-from autoops.domain.pricing import Usage
+from autoops.domain.pricing import Tier, Usage
 from autoops.domain.vectors import Vectors
 from autoops.errors import (
     AutoOpsError,
@@ -98,15 +99,18 @@ class BedrockChat:
                 raise ModelMisconfigured(
                     f"bedrock: {type(error).__name__} before the call"
                 ) from error
-        return _reply(kept.reply)
+        return _reply(kept.reply, request.tier)
 
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
         return chat_class()(
             client=kept,
             bedrock_client=kept,  # only read for inference profiles, which come by table
             model_id=request.model,
-            max_tokens=request.max_tokens,
+            base_model_id=table_id(request.model),
+            provider=_provider(request.model),
+            max_tokens=output_tokens(request.model, request.max_tokens),
             temperature=request.temperature,
+            service_tier=None if request.tier == "default" else request.tier,
             disable_streaming=True,
             supports_tool_choice_values=(),  # not by its name: `models.json` says it
         )
@@ -172,7 +176,7 @@ class BedrockEmbedder:
         return Embeddings(vectors=_packed(answers), usage=_embedding_usage(answers))
 
     def _bodies(self, texts: Sequence[str]) -> Iterator[Json]:
-        if self._model.startswith("amazon.titan"):
+        if table_id(self._model).startswith("amazon.titan"):
             for text in texts:
                 yield {"inputText": text, "dimensions": self._dimensions, "normalize": True}
             return
@@ -239,6 +243,11 @@ def embedder() -> BedrockEmbedder:
     )
 
 
+def _provider(model: str) -> str:
+    """What langchain-aws asks for beside an ARN; nothing of ours hangs on it."""
+    return "" if not model.startswith("arn:") else "unknown"
+
+
 def _advice(error: Exception, code: str) -> str:
     """The laptop's endpoint says which model server is down; that sentence holds no content."""
     if code != "ServiceUnavailableException":
@@ -284,7 +293,7 @@ def _tool(schema: Json, **more: bool) -> Json:
     return {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": TOOL}}}
 
 
-def _reply(answer: Json) -> ModelReply:
+def _reply(answer: Json, asked: Tier) -> ModelReply:
     """Converse's answer as a reply.
 
     Raises:
@@ -305,7 +314,7 @@ def _reply(answer: Json) -> ModelReply:
         stop_reason=str(answer["stopReason"]),
         text="".join(said) + "\n".join(map(json.dumps, called)),
         tool_input=one,
-        usage=_usage(answer.get("usage")),
+        usage=_usage(answer.get("usage"), answer.get("serviceTier"), asked),
     ).bounded()
 
 
@@ -321,14 +330,27 @@ def _is_json(value: Json) -> bool:
     return whole_text(text) == text
 
 
-def _usage(counted: Json) -> Usage | None:
+def _usage(counted: Json, served: Json, asked: Tier) -> Usage | None:
     """The tokens, None where the reply does not say: unknown is not nothing."""
     kinds = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     tokens = [(counted or {}).get(kind) for kind in kinds]
     if not all(isinstance(count, int) for count in tokens[:2]) or not any(tokens):
         return None
+    tier = (served or {}).get("type", asked)
     sent, made, read, written = (count or 0 for count in tokens)
-    return Usage(input=sent, output=made, cache_read=read, cache_write=written)
+    if min(sent, made, read, written) < 0 or tier not in (asked, "default"):
+        return None
+    details = counted.get("cacheDetails") or []
+    longer = sum(one.get("inputTokens", 0) for one in details if one.get("ttl") != "5m")
+    hour = max(0, min(longer, written))
+    return Usage(
+        input=sent,
+        output=made,
+        cache_read=read,
+        cache_write=written - hour,
+        cache_write_hour=hour,
+        tier=tier,
+    )
 
 
 def _packed(answers: Sequence[Json]) -> Vectors:

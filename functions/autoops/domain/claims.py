@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from autoops.domain.answers import answer_schema, schema_bytes
 from autoops.domain.contracts import Json, to_json
+from autoops.domain.forms import output_tokens
 from autoops.domain.ledger import CallClaim
 from autoops.domain.model import PER_MESSAGE_TOKENS, REQUEST_TOKENS, ModelRequest
 from autoops.domain.pricing import price_of
@@ -16,9 +17,9 @@ def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
     Raises:
         UnpricedModel: no ceiling could hold.
     """
-    worst = price_of(request.model).worst_case(
-        request.input_bound(schema_bytes(request.answer)), request.max_tokens
-    )
+    bound = request.input_bound(schema_bytes(request.answer))
+    most = output_tokens(request.model, request.max_tokens)
+    worst = price_of(request.model).worst_answer(bound, most, request.tier)
     return CallClaim(
         call=call,
         fingerprint=_fingerprint([request, answer_schema(request.answer)]),

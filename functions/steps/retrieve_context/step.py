@@ -9,6 +9,7 @@ from autoops.calls import PaidCalls
 from autoops.domain.answers import schema_bytes
 from autoops.domain.claims import claim_for_texts
 from autoops.domain.contracts import Contract, Run
+from autoops.domain.forms import output_tokens
 from autoops.domain.model import Message, ModelRequest
 from autoops.domain.passages import Passage
 from autoops.domain.pricing import price_of
@@ -82,7 +83,7 @@ def _fitting(
     question: str, passages: tuple[Passage, ...], prompt: Prompt, model: str
 ) -> tuple[tuple[Passage, ...], ModelRequest]:
     """The request with as many of the best passages as the model's context surely holds."""
-    room = price_of(model).context - prompt.max_tokens
+    room = price_of(model).context - output_tokens(model, prompt.max_tokens)
     kept = passages
     request = _request(question, kept, prompt, model)
     while len(kept) > 1 and request.input_bound(schema_bytes(prompt.answer)) > room:
@@ -111,5 +112,6 @@ def _request(
         system=prompt.block("system"),
         messages=(Message(role="user", blocks=tuple(blocks)),),
         answer=prompt.answer,
-        max_tokens=prompt.max_tokens,
+        max_tokens=output_tokens(model, prompt.max_tokens),
+        tier=prompt.tier,
     )

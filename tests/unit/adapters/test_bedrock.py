@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from botocore.exceptions import (
@@ -24,7 +25,7 @@ from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.forms import Form
 from autoops.domain.model import ModelReply
-from autoops.domain.pricing import Usage
+from autoops.domain.pricing import Tier, Usage
 from autoops.domain.structured import Accepted, Rejected, judge
 from autoops.errors import (
     AutoOpsError,
@@ -71,17 +72,72 @@ def test_a_reply_in_prose_is_text_without_tool_input() -> None:
     assert (reply.tool_input, reply.text) == (None, "I would rather explain.")
 
 
-def test_cached_tokens_are_counted_once_and_apart() -> None:
-    usage = {
-        "inputTokens": 562,
-        "outputTokens": 100,
-        "totalTokens": 3_721,
-        "cacheReadInputTokens": 3_059,
-        "cacheWriteInputTokens": 11,
-        "cacheDetails": [{"ttl": "1h", "inputTokens": 11}],
-    }
-    counted = replied(converse([called(ANSWER)], usage)).usage
-    assert counted == Usage(input=562, output=100, cache_read=3_059, cache_write=11)
+CACHED = {
+    "inputTokens": 562,
+    "outputTokens": 100,
+    "totalTokens": 3_732,
+    "cacheReadInputTokens": 3_059,
+    "cacheWriteInputTokens": 11,
+}
+
+
+@pytest.mark.parametrize(
+    ("details", "minutes", "hour"),
+    [
+        (None, 11, 0),
+        ([], 11, 0),
+        ([{"ttl": "5m", "inputTokens": 11}], 11, 0),
+        ([{"ttl": "1h", "inputTokens": 11}], 0, 11),
+        ([{"ttl": "5m", "inputTokens": 4}, {"ttl": "1h", "inputTokens": 7}], 4, 7),
+        ([{"ttl": "24h", "inputTokens": 11}], 0, 11),
+    ],
+)
+def test_cached_tokens_are_counted_once_and_by_how_long_they_are_kept(
+    details: Json, minutes: int, hour: int
+) -> None:
+    usage = CACHED if details is None else {**CACHED, "cacheDetails": details}
+    assert replied(converse([called(ANSWER)], usage)).usage == Usage(
+        input=562, output=100, cache_read=3_059, cache_write=minutes, cache_write_hour=hour
+    )
+
+
+def test_the_tier_that_served_is_the_tier_that_is_charged() -> None:
+    flex = request().model_copy(update={"tier": "flex"})
+    cases: list[tuple[str | None, Tier]] = [
+        ("flex", "flex"),
+        ("default", "default"),
+        (None, "flex"),
+    ]
+    for served, counted in cases:
+        answer = converse([called(ANSWER)])
+        if served is not None:
+            answer["serviceTier"] = {"type": served}
+        service = Service().says(answer)
+        usage = BedrockChat(service.client("bedrock-runtime")).converse(flex).usage
+        assert usage == Usage(input=30, output=7, tier=counted)
+        assert service.requests[0]["serviceTier"] == {"type": "flex"}
+
+
+@pytest.mark.parametrize("served", ["priority", "turbo"])
+def test_a_tier_that_was_not_asked_for_has_no_known_price(served: str) -> None:
+    answer = {**converse([called(ANSWER)]), "serviceTier": {"type": served}}
+    assert replied(answer).usage is None
+
+
+ARNS = [
+    "arn:aws:bedrock:us-east-1:111122223333:inference-profile/us.amazon.nova-lite-v1:0",
+    "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0",
+    "arn:aws:bedrock:us-east-1:111122223333:application-inference-profile/abc123",
+]
+
+
+@pytest.mark.parametrize("arn", ARNS)
+def test_a_model_is_asked_by_the_id_that_it_was_given(arn: str) -> None:
+    service = Service().says(converse([called(ANSWER)]))
+    reply = BedrockChat(service.client("bedrock-runtime")).converse(request(model=arn))
+    assert reply.tool_input == ANSWER
+    assert quote(arn, safe="") in service.paths[0]
+    assert "serviceTier" not in service.requests[0], "not every model takes one"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +148,7 @@ def test_cached_tokens_are_counted_once_and_apart() -> None:
         {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0},
         {"inputTokens": 30, "totalTokens": 30},
         {"outputTokens": 7, "totalTokens": 7},
+        {"inputTokens": -30, "outputTokens": 7, "totalTokens": -23},
     ],
 )
 def test_usage_that_is_not_said_is_unknown_and_not_nothing(usage: Json) -> None:
@@ -199,6 +256,13 @@ def test_a_strict_tool_goes_out_where_the_model_enforces_schemas() -> None:
     assert schema["additionalProperties"] is False
     assert "minLength" not in json.dumps(schema), "an enforcing grammar refuses lengths"
     assert "outputConfig" not in body
+
+
+def test_no_more_output_is_asked_for_than_was_reserved() -> None:
+    service = Service().says(converse([called(ANSWER)]))
+    absurd = request().model_copy(update={"max_tokens": 64_000})
+    BedrockChat(service.client("bedrock-runtime")).converse(absurd)
+    assert service.requests[0]["inferenceConfig"]["maxTokens"] == 10_000
 
 
 def test_a_plain_tool_keeps_the_whole_schema() -> None:
