@@ -167,7 +167,9 @@ async def test_question_answer_and_document_never_enter_a_history(
     farm.model.says = [reply({"answered": "canary-answer"}), reply(GOOD)]
     kept = farm.artifacts.put("default", QUESTION)
     await farm.run("answer-question", {"question": kept.model_dump()})
-    shown = "".join(repr(event) for event in farm.events()) + capsys.readouterr().out
-    shown += repr(list(farm.dynamodb.items.values()))
+    printed = capsys.readouterr().out
+    assert "CloudWatchMetrics" in printed, "metrics are looked at too"
+    shown = "".join(repr(event) for event in farm.events()) + printed
+    shown += repr(list(farm.dynamodb.items.values())) + repr(farm.published)
     for private in (QUESTION, "painted red", "It is red.", "canary-answer"):
         assert private not in shown
