@@ -89,7 +89,7 @@ class BedrockChat:
         form, schema = form_for(request.model), answer_schema(request.answer)
         try:
             chat = self._chat(request, kept)
-            chat.invoke(_messages(request, form, schema), **_contract(form, schema))
+            chat.invoke(_messages(request, form, schema), **contract_fields(form, schema))
         except Exception as error:
             # langchain-aws words some refusals anew, and stumbles over replies without usage and
             # over tool input that is no object. What counts is what the client said or raised.
@@ -259,10 +259,16 @@ def _advice(error: Exception, code: str) -> str:
 def _messages(request: ModelRequest, form: Form, schema: Json) -> list["BaseMessage"]:
     from langchain_core.messages import SystemMessage
 
-    system = request.system
-    if form is Form.TEXT:
-        system += f"\n\nReply with one JSON object that holds this schema:\n{json.dumps(schema)}"
-    return [SystemMessage(system), *(_turn(message) for message in request.messages)]
+    system = SystemMessage(system_text(request, form, schema))
+    return [system, *(_turn(message) for message in request.messages)]
+
+
+def system_text(request: ModelRequest, form: Form, schema: Json) -> str:
+    """The operator's instructions, with the answer contract where nothing else carries it."""
+    if form is not Form.TEXT:
+        return request.system
+    asked = "Reply with one JSON object that holds this schema:"
+    return f"{request.system}\n\n{asked}\n{json.dumps(schema)}"
 
 
 def _turn(message: Message) -> "BaseMessage":
@@ -272,7 +278,7 @@ def _turn(message: Message) -> "BaseMessage":
     return HumanMessage(blocks) if message.role == "user" else AIMessage(blocks)
 
 
-def _contract(form: Form, schema: Json) -> Json:
+def contract_fields(form: Form, schema: Json) -> Json:
     """What of Converse's request carries the answer contract."""
     match form:
         case Form.STRICT_TOOL:

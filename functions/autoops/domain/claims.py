@@ -11,13 +11,20 @@ from autoops.domain.model import PER_MESSAGE_TOKENS, REQUEST_TOKENS, ModelReques
 from autoops.domain.pricing import price_of
 
 
-def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
+def claim_for_request(call: str, request: ModelRequest, counted: int | None = None) -> CallClaim:
     """The claim of one question to a model.
+
+    Args:
+        call: its call path.
+        request: what will be asked.
+        counted: input tokens as the provider counts them ahead, None when it cannot.
 
     Raises:
         UnpricedModel: no ceiling could hold.
     """
     bound = request.input_bound(schema_bytes(request.answer))
+    if counted is not None:
+        bound = min(bound, counted + REQUEST_TOKENS)
     most = output_tokens(request.model, request.max_tokens)
     worst = price_of(request.model).worst_answer(bound, most, request.tier)
     return CallClaim(

@@ -33,6 +33,7 @@ class Abilities(Contract):
     tools: Literal["strict", "tools", "none"]
     json_schema: bool
     most_output: int
+    counts_as: str | None
 
     @property
     def form(self) -> Form:
@@ -54,6 +55,12 @@ def output_tokens(model: str, wanted: int) -> int:
     """What to ask for: as many as wanted, and never more than the model makes."""
     abilities = _abilities(model)
     return wanted if abilities is None else min(wanted, abilities.most_output)
+
+
+def counted_as(model: str) -> str | None:
+    """The foundation model whose CountTokens counts for the model, None when there is none."""
+    abilities = _abilities(model)
+    return None if abilities is None else abilities.counts_as
 
 
 def enforceable(schema: Json) -> Json:
