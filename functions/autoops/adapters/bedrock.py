@@ -20,6 +20,7 @@ from botocore.exceptions import (
 
 from autoops.adapters.aws import client, error_code, http_status, is_network_error, is_transient
 from autoops.adapters.langchain import chat_class
+from autoops.adapters.tool_inputs import ToolInput, tool_inputs
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, whole_text
@@ -73,6 +74,7 @@ TOO_LONG: Final = (
 )
 NEVER_SENT: Final = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 TOOL: Final = "answer"
+BEFORE_PARSE: Final = "before-parse.bedrock-runtime.Converse"
 COHERE_TEXTS: Final = 96
 HINT_BYTES: Final = 300
 
@@ -99,7 +101,7 @@ class BedrockChat:
                 raise ModelMisconfigured(
                     f"bedrock: {type(error).__name__} before the call"
                 ) from error
-        return _reply(kept.reply, request.tier)
+        return _reply(kept.reply, request.tier, kept.inputs)
 
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
         return chat_class()(
@@ -121,12 +123,14 @@ class _KeptReply:
 
     Attributes:
         reply: Converse's answer, None before the call.
+        inputs: of each call of the answer tool, as it came.
         failure: what the client raised in its place.
     """
 
     def __init__(self, runtime: "BedrockRuntimeClient") -> None:
         self._runtime = runtime
         self.reply: Json = None
+        self.inputs: tuple[ToolInput, ...] = ()
         self.failure: Exception | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -134,13 +138,20 @@ class _KeptReply:
 
     def converse(self, **request: Any) -> Any:
         """Make the call."""
+        events = self._runtime.meta.events
+        events.register(BEFORE_PARSE, self._read)
         try:
             answer = self._runtime.converse(**request)
             self.reply = copy.deepcopy(answer)
         except Exception as error:
             self.failure = error
             raise
+        finally:
+            events.unregister(BEFORE_PARSE, self._read)
         return answer
+
+    def _read(self, response_dict: Json, **_: object) -> None:
+        self.inputs = tool_inputs(response_dict["body"], TOOL)
 
 
 class BedrockEmbedder:
@@ -299,7 +310,7 @@ def _tool(schema: Json, **more: bool) -> Json:
     return {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": TOOL}}}
 
 
-def _reply(answer: Json, asked: Tier) -> ModelReply:
+def _reply(answer: Json, asked: Tier, inputs: Sequence[ToolInput]) -> ModelReply:
     """Converse's answer as a reply.
 
     Raises:
@@ -310,15 +321,17 @@ def _reply(answer: Json, asked: Tier) -> ModelReply:
     content = (answer["output"].get("message") or {}).get("content") or []
     called = [block["toolUse"].get("input") for block in content if _calls_the_tool(block)]
     said = [whole_text(block.get("text", "")) for block in content]
+    texts = [each.text for each in inputs] or list(map(json.dumps, called))
     one = called[0] if called and all(each == called[0] for each in called) else None
-    if one is not None and _is_json(one):
-        called = []
+    if one is not None and _is_json(one) and not any(each.lossy for each in inputs):
+        texts = []
     else:
-        # Judged as text: several answers, and numbers and characters that no store can keep.
+        # Judged as text: several answers, fields given twice, numbers and characters that no
+        # store can keep.
         one = None
     return ModelReply(
         stop_reason=str(answer["stopReason"]),
-        text="".join(said) + "\n".join(map(json.dumps, called)),
+        text="".join(said) + "\n".join(texts),
         tool_input=one,
         usage=_usage(answer.get("usage"), answer.get("serviceTier"), asked),
     ).bounded()

@@ -1,6 +1,7 @@
 """Bedrock by the real clients: what is sent, what comes back, what each failure means."""
 
 import json
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -195,6 +196,46 @@ def test_an_answer_that_no_store_can_keep_is_kept_and_judged_as_text(odd: Json) 
     verdict = judge(reply, "CitedAnswer")
     assert isinstance(verdict, Rejected)
     assert verdict.violations[0].startswith("text")
+
+
+def replied_with(tool_input: str) -> ModelReply:
+    """The reply to an answer whose tool input is this JSON text."""
+    body = json.dumps(converse([called("CANARY")])).replace('"CANARY"', tool_input)
+    return BedrockChat(Service([(200, body.encode())]).client("bedrock-runtime")).converse(
+        request()
+    )
+
+
+def test_fields_given_twice_in_tool_input_are_refused_with_their_paths() -> None:
+    quotes = '[{"passage":"p1","quote":"a","quote":"b"}]'
+    twice = f'{{"answered":true,"answered":false,"text":"x","citations":{quotes}}}'
+    reply = replied_with(twice)
+    assert (reply.tool_input, reply.text) == (None, twice)
+    verdict = judge(reply, "CitedAnswer")
+    assert isinstance(verdict, Rejected)
+    assert {violation.split(":")[0] for violation in verdict.violations} == {
+        "answered",
+        "citations.0.quote",
+    }
+
+
+@pytest.mark.parametrize(
+    ("price", "whole"),
+    [("12.50", True), ("3", True), ("9" * 40, True), ("12345678901234567.89", False)],
+)
+def test_a_number_in_tool_input_keeps_all_its_digits(price: str, whole: bool) -> None:
+    reply = replied_with(f'{{"price":{price}}}')
+    assert (reply.tool_input is not None) is whole
+    assert Decimal(str(reply.tool_input["price"]) if whole else reply.text[9:-1]) == Decimal(price)
+
+
+def test_a_client_is_left_as_it_was() -> None:
+    service = Service().says(converse([called(ANSWER)]), converse([called({"text": 1})]))
+    chat = BedrockChat(service.client("bedrock-runtime"))
+    assert chat.converse(request()).tool_input == ANSWER
+    assert chat.converse(request()).tool_input == {"text": 1}
+    events = chat._runtime.meta.events
+    assert events.emit("before-parse.bedrock-runtime.Converse", response_dict={}) == []
 
 
 def test_half_a_character_in_text_does_not_lose_the_reply() -> None:
