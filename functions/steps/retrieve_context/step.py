@@ -64,17 +64,19 @@ def retrieve_context(
     """Embed the question under its admitted call, query the index, write the request.
 
     Raises:
-        UnpricedModel: the chat model has no price.
+        UnpricedModel: the chat model has no price; nothing was paid.
         TryAgain, GiveUp: what embedder and index say.
     """
     calls = PaidCalls(run, ledger, artifacts, prompt="embed")
     claim = claim_for_texts(given.call, embedder.model, (given.question,))
+    prompt = read_prompt(PROMPT)
+    model = prompt.model or chat_model
+    price_of(model)  # refused before the embedding is paid for
     (vector,) = embedded(calls, claim, embedder, (given.question,)).rows()
     passages = index.query(run.tenant, given.question, vector, given.most)
     if not passages:
         return Output(found=0, dropped=(), passages=(), request=None)
-    prompt = read_prompt(PROMPT)
-    kept, request = _fitting(given.question, passages, prompt, prompt.model or chat_model)
+    kept, request = _fitting(given.question, passages, prompt, model)
     dropped = tuple(passage.id for passage in passages[len(kept) :])
     return Output(found=len(kept), dropped=dropped, passages=kept, request=request)
 

@@ -11,7 +11,7 @@ from autoops.domain.forms import output_tokens
 from autoops.domain.model import ModelRequest
 from autoops.domain.passages import Chunk, EmbeddedChunk
 from autoops.domain.pricing import price_of
-from autoops.errors import AdmissionLost, ModelMisconfigured, ModelThrottled
+from autoops.errors import AdmissionLost, ModelMisconfigured, ModelThrottled, UnpricedModel
 from steps.retrieve_context import step
 from steps.retrieve_context.step import PROMPT
 from unit.steps.bench import CHAT_MODEL, DOLLAR, Bench
@@ -112,6 +112,16 @@ def test_an_absurd_max_tokens_is_held_to_what_the_model_makes(
     assert claim_for_request("call", request).worst <= price.worst_case(
         price.context, request.max_tokens
     )
+
+
+def test_a_chat_model_without_a_price_is_refused_before_anything_is_paid(bench: Bench) -> None:
+    run = bench.open("retrieve_context")
+    bench.admit("retrieve_context")
+    bench.settings["chat_model"] = "vendor.new-model-v9:0"
+    with pytest.raises(UnpricedModel, match=r"vendor\.new-model-v9:0"):
+        bench.run("retrieve_context")
+    assert bench.embedder.texts == []
+    assert bench.money(run)[2] == 0
 
 
 def test_a_question_that_was_not_admitted_is_not_embedded(bench: Bench) -> None:
