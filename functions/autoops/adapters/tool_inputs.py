@@ -48,7 +48,7 @@ def tool_inputs(body: bytes, tool: str) -> tuple[ToolInput, ...]:
         calls = [block.get("toolUse") for block in blocks if block.get("toolUse")]
         given = [call.get("input") for call in calls if call.get("name") == tool]
         return tuple(ToolInput(_text(one), any(_losses(one))) for one in given)
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return ()
 
 

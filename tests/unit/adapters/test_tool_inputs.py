@@ -65,6 +65,7 @@ def test_a_number_that_a_float_does_not_hold_is_lossy(number: str) -> None:
         b'{"output":{"message":{"content":null}}}',
         b'{"output":{"message":{"content":[{"text":"x"},{"toolUse":{"name":"pay"}}]}}}',
         b'{"output":{"message":{"content":["x"]}}}',
+        b'{"output":{"message":{"content":true}}}',
         b"[" * 100_000,
         body("[" * 100_000),
     ],
