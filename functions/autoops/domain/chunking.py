@@ -16,6 +16,7 @@ METADATA_BYTES: Final = 39 * 1024
 KEYS_BYTES: Final = 380 * 1024
 """An item of DynamoDB takes 400 KiB, and one holds the keys of all chunks of a document."""
 PER_KEY_BYTES: Final = 4
+"""What DynamoDB counts for each element of a list beside the element."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“(])")
