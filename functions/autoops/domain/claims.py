@@ -5,20 +5,28 @@ from collections.abc import Sequence
 
 from autoops.domain.answers import answer_schema, schema_bytes
 from autoops.domain.contracts import Json, to_json
+from autoops.domain.forms import output_tokens
 from autoops.domain.ledger import CallClaim
 from autoops.domain.model import PER_MESSAGE_TOKENS, REQUEST_TOKENS, ModelRequest
 from autoops.domain.pricing import price_of
 
 
-def claim_for_request(call: str, request: ModelRequest) -> CallClaim:
+def claim_for_request(call: str, request: ModelRequest, counted: int | None = None) -> CallClaim:
     """The claim of one question to a model.
+
+    Args:
+        call: its call path.
+        request: what will be asked.
+        counted: input tokens as the provider counts them ahead, None when it cannot.
 
     Raises:
         UnpricedModel: no ceiling could hold.
     """
-    worst = price_of(request.model).worst_case(
-        request.input_bound(schema_bytes(request.answer)), request.max_tokens
-    )
+    bound = request.input_bound(schema_bytes(request.answer))
+    if counted is not None:
+        bound = min(bound, counted + REQUEST_TOKENS)
+    most = output_tokens(request.model, request.max_tokens)
+    worst = price_of(request.model).worst_answer(bound, most, request.tier)
     return CallClaim(
         call=call,
         fingerprint=_fingerprint([request, answer_schema(request.answer)]),
