@@ -26,6 +26,7 @@ class Input(Contract):
         token: task token of the waiting state; answered when the call is let in.
         execution: ARN of the execution that waits.
         redrive: its redrive count.
+        since: when the state was entered, and how often it was retried.
         again: how often the admission of this call was lost before.
         throttled: how often the model refused this call for rate before.
         request: the question to a model, or
@@ -36,6 +37,7 @@ class Input(Contract):
     token: str
     execution: str
     redrive: Annotated[int, Field(ge=0)] = 0
+    since: str = ""
     again: Annotated[int, Field(ge=0), PerRedrive(READMISSIONS)] = 0
     throttled: Annotated[int, Field(ge=0), PerRedrive(READMISSIONS)] = 0
     request: Private[ModelRequest | None] = None
@@ -77,7 +79,9 @@ def admit(
     if given.throttled > READMISSIONS + given.redrive:
         raise ModelThrottled(f"call {given.call}: refused for rate {given.throttled} times")
     claim = _claim(given, counter, embedding_model)
-    asker = Asker(execution=given.execution, redrive=given.redrive, token=given.token)
+    asker = Asker(
+        execution=given.execution, redrive=given.redrive, since=given.since, token=given.token
+    )
     admission = gate.ask(run, claim, asker)
     if admission.state is not AdmissionState.WAITING:
         gate.tell(admission)
