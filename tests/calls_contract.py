@@ -128,6 +128,17 @@ class CallContract:
         )
         assert bench.admissions.begin(RUN, claim(), NOON) is None
 
+    def test_who_saw_an_earlier_admission_does_not_release_the_one_that_followed(
+        self, bench: GateBench
+    ) -> None:
+        bench.open(RUN, 1_000)
+        seen = bench.ask(RUN, claim(worst=100))
+        assert bench.admissions.release(seen)
+        bench.clock.advance(timedelta(seconds=1))
+        bench.ask(RUN, claim(fingerprint=OTHER, worst=30))
+        assert not bench.admissions.release(seen)
+        assert bench.money(RUN) == (970, 30, 0)
+
     def test_a_lost_attempt_is_charged_in_full_and_the_next_one_reserved(
         self, bench: GateBench
     ) -> None:
