@@ -33,6 +33,7 @@ __all__ = [
     "FakeArtifacts",
     "FakeCatalogue",
     "FakeContext",
+    "FakeCounter",
     "FakeDocuments",
     "FakeEmbedder",
     "FakeEvents",
@@ -162,6 +163,16 @@ def tool(value: Json, *, stop_reason: str = "tool_use", usage: Usage | None = TO
 def text(said: str, *, stop_reason: str = "end_turn", usage: Usage | None = TOKENS) -> ModelReply:
     """A reply in plain text."""
     return ModelReply(stop_reason=stop_reason, text=said, usage=usage)
+
+
+@dataclass
+class FakeCounter:
+    """`autoops.ports.TokenCounter` that tells a number, or cannot tell."""
+
+    tokens: int | None = None
+
+    def count(self, request: ModelRequest) -> int | None:  # noqa: ARG002  # the port's
+        return self.tokens
 
 
 @dataclass

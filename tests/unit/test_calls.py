@@ -223,7 +223,7 @@ def test_a_slow_worker_that_was_given_up_is_counted_and_its_reply_is_not(desk: D
     assert desk.money == spent(2 * COST)
 
 
-def test_a_slow_workers_reply_is_taken_when_the_repeat_fails_and_the_call_is_asked_for_again(
+def test_a_slow_workers_cost_is_counted_though_the_repeat_was_refused_for_good(
     desk: Desk,
 ) -> None:
     def slow() -> ModelReply:

@@ -279,7 +279,7 @@ def test_a_step_is_recorded_with_hash_references_and_times_and_nothing_else(desk
 
 def test_a_step_that_keeps_no_record_of_its_success_keeps_one_of_its_failure(desk: Desk) -> None:
     desk.run(recorded=False)
-    assert desk.steps == ()
+    assert not desk.steps
     with pytest.raises(BudgetExceeded):
         desk.run(step=fails(BudgetExceeded("x")), recorded=False)
     assert [step.error for step in desk.steps] == ["BudgetExceeded"]

@@ -15,6 +15,7 @@ from autoops.domain.pricing import price_of
 from fakes import (
     FakeCatalogue,
     FakeContext,
+    FakeCounter,
     FakeDocuments,
     FakeEmbedder,
     FakeIndex,
@@ -42,6 +43,7 @@ class Bench:
     behind: GateBench = field(default_factory=GateBench)
     run_once: FakeOnce = field(default_factory=FakeOnce)
     model: FakeModel = field(default_factory=FakeModel)
+    counter: FakeCounter = field(default_factory=FakeCounter)
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     index: FakeIndex = field(default_factory=FakeIndex)
     catalogue: FakeCatalogue = field(default_factory=FakeCatalogue)

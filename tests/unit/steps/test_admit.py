@@ -7,6 +7,7 @@ from autoops.domain.contracts import Json
 from autoops.errors import (
     AdmissionLost,
     BudgetExceeded,
+    CallInProgress,
     DependencyUnavailable,
     InvalidInput,
     ModelThrottled,
@@ -54,6 +55,22 @@ def test_who_asks_is_the_execution_that_waits_at_its_redrive(bench: Bench) -> No
     (admission,) = bench.view(run.root).admissions
     asked = sample_event("admit")["input"]
     assert (admission.asker.execution, admission.asker.redrive) == (asked["execution"], 2)
+
+
+def test_where_the_model_counts_ahead_less_is_reserved_than_the_bytes_bound(bench: Bench) -> None:
+    bench.open("admit")
+    bound = bench.run("admit")["worst"]
+    bench.counter.tokens = 10
+    counted = bench.run("admit", call="answer-question:r1/AskModel/1/0")["worst"]
+    assert 0 < counted < bound
+
+
+def test_an_earlier_try_of_the_state_does_not_take_the_place_of_a_later_one(bench: Bench) -> None:
+    bench.open("admit")
+    bench.run("admit", since="2026-12-01T12:00:00.000Z/1", token="later")
+    with pytest.raises(CallInProgress, match="a later try"):
+        bench.run("admit", since="2026-12-01T12:00:00.000Z/0", token="earlier")
+    assert [token for token, _ in bench.workflows.answered] == ["later"]
 
 
 def test_a_retry_reserves_nothing_more_and_answers_its_new_token(bench: Bench) -> None:
@@ -123,7 +140,9 @@ def test_a_call_that_was_refused_for_rate_too_often_ends(bench: Bench) -> None:
 @pytest.mark.parametrize("counter", ["again", "throttled"])
 def test_a_redrive_allows_one_more(bench: Bench, counter: str) -> None:
     bench.open("admit")
-    assert bench.run("admit", redrive=1, **{counter: READMISSIONS + 1})
+    event = sample_event("admit")
+    event["input"] |= {"redrive": 1, counter: READMISSIONS + 1}
+    assert bench.handle("admit", event)
 
 
 def test_a_call_is_a_question_or_texts_and_never_both_or_neither(bench: Bench) -> None:
