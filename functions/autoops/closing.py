@@ -4,7 +4,7 @@ Only Step Functions knows whether somebody still waits: nothing is released but 
 the asking execution does not run, or runs on after a redrive that asked anew.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -22,15 +22,10 @@ SWEEP: Final = timedelta(seconds=40)
 
 @dataclass(frozen=True)
 class Closing:
-    """Ends admissions that were left behind; one object for one invocation.
-
-    Attributes:
-        running: redrive counts of the executions looked at so far, None for one not running.
-    """
+    """Ends admissions that were left behind."""
 
     gate: Gate
     artifacts: ArtifactStore
-    running: dict[str, int | None] = field(default_factory=dict)
 
     def close(self, root: str) -> int:
         """End what a run that has ended left behind; how many admissions that were."""
@@ -86,10 +81,8 @@ class Closing:
         return moved
 
     def _gone(self, seen: Admission) -> bool:
-        execution = seen.asker.execution
-        if execution not in self.running:
-            self.running[execution] = self.gate.workflows.redrive_running(execution)
-        return self.running[execution] != seen.asker.redrive
+        # Asked after the admission was read, and each time: a redrive in between asked anew.
+        return self.gate.workflows.redrive_running(seen.asker.execution) != seen.asker.redrive
 
     def _woken(self, seen: Admission) -> bool:
         """Answer what was let in and not told, and let in what waits for no reason any more."""

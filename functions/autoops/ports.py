@@ -47,6 +47,14 @@ class ChatModel(Protocol):
         ...
 
 
+class TokenCounter(Protocol):
+    """Tells ahead how long a request is."""
+
+    def count(self, request: ModelRequest) -> int | None:
+        """Input tokens as they will be charged, None where the provider cannot tell."""
+        ...
+
+
 class Embedder(Protocol):
     """A model that turns text into vectors."""
 

@@ -16,6 +16,7 @@ from autoops.domain.money import ceiling, dollars
 from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
 from autoops.errors import InvalidInput
 from local.command import INTERRUPTED
+from local.constants import EXECUTION_DAYS
 from local.corpus import QUESTION, Corpus, CorpusError, documents_at, language_reference
 from local.models import model_server as model_server_of
 
@@ -143,6 +144,9 @@ def serve(
     endpoint: Annotated[
         str | None, typer.Option(help="Where tasks find AWS services and Lambda; AWS otherwise.")
     ] = None,
+    keep_days: Annotated[
+        int, typer.Option(min=0, help="Days the journal keeps ended executions; 0: for ever.")
+    ] = EXECUTION_DAYS,
 ) -> None:
     """Answer the Step Functions API for boto3 and the AWS CLI, until Ctrl-C."""
     from local.gateway import PortTakenError, bind
@@ -156,7 +160,7 @@ def serve(
     console.print(f"export AWS_ENDPOINT_URL_SFN=http://127.0.0.1:{port}", soft_wrap=True)
     # StartSyncExecution and TestState would go to the host `sync-127.0.0.1`.
     console.print("export AWS_DISABLE_HOST_PREFIX_INJECTION=true")
-    asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint))
+    asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint, keep_days=keep_days))
 
 
 def _checked(

@@ -287,6 +287,10 @@ class Bench:
         """Events: remember what was published."""
         self.published.append((kind, detail))
 
+    def count(self, request: ModelRequest) -> int | None:
+        """TokenCounter: it cannot tell."""
+        del request
+
     def succeed(self, token: str, output: Json) -> bool:
         """Workflows: answer a token."""
         if self.deaf:
@@ -328,6 +332,7 @@ class Bench:
         fakes: dict[str, Any] = {
             "ledger": self.ledger,
             "gate": self.gate,
+            "counter": self,
             "catalogue": self.catalogue,
             "artifacts": self.artifacts,
             "model": self.model,

@@ -99,8 +99,10 @@ class DynamoAdmissions:
         return self._moved(
             update(
                 items.key_of(standing),
-                "SET #token = :token, #execution = :execution, #redrive = :redrive",
-                "#state = :state AND #token = :seen",
+                "SET #token = :token, #execution = :execution, #redrive = :redrive,"
+                " #since = :since",
+                "#state = :state AND #token = :seen AND #since <= :since",
+                since=asker.since,
                 token=items.token_of(asker),
                 execution=asker.execution,
                 redrive=asker.redrive,
@@ -227,6 +229,7 @@ class DynamoAdmissions:
         """See `Admissions.recover`."""
         worst = calling.claim.worst
         unknown = [attempt for attempt in calling.lost if attempt != record.attempt]
+        counted = record.attempt not in calling.lost
         return self._moved(
             items.calling(
                 calling,
@@ -237,10 +240,10 @@ class DynamoAdmissions:
                 lost=list(calling.lost),
                 seen=_lease(calling),
             ),
-            money.recover(calling.run, record.cost, worst, made=made),
+            money.recover(calling.run, None if counted else record.cost, worst, made=made),
             put(call_key(calling.run.purse, "CALL", record.call), {"data": to_json(record)}),
             *items.slot_freed(calling),
-            *money.stop_when_dearer(calling.run, record.cost, worst),
+            *money.stop_when_dearer(calling.run, 0 if counted else record.cost, worst),
         )
 
     def lose(self, calling: Admission) -> bool:

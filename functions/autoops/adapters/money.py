@@ -105,17 +105,18 @@ def replace_lost(run: Run, cost: int, worst: int) -> Item:
     )
 
 
-def recover(run: Run, cost: int, worst: int, *, made: bool) -> Item:
-    """An attempt that counts in full counts what it cost, and what is set aside is not needed.
+def recover(run: Run, cost: int | None, worst: int, *, made: bool) -> Item:
+    """An earlier attempt counts what it cost, and what is set aside is not needed.
 
     Args:
         run: whose money it is.
-        cost: nano-dollars that the attempt cost.
+        cost: nano-dollars that the earlier attempt cost and that replace its worst case; None when
+            they do already.
         worst: nano-dollars counted for it, and set aside for the present one.
         made: the present attempt may have been made too: it counts in full.
     """
-    rest, over = _rest(cost, worst)
-    spent = cost if made else cost - worst
+    rest, over = (0, 0) if cost is None else _rest(cost, worst)
+    spent = (0 if cost is None else cost - worst) + (worst if made else 0)
     return update(
         _key(run.purse),
         "SET #reserved = #reserved - :worst, #spent = #spent + :more, #over = #over + :over,"

@@ -19,6 +19,8 @@ Json = Any
 
 PROBLEMS: Final = 20
 PROBLEM_CHARACTERS: Final = 200
+DECIMAL_DIGITS: Final = 1_000
+"""Written out, 1e999999999 takes a gigabyte."""
 
 Tenant = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
@@ -154,6 +156,9 @@ def _finite(value: float) -> float:
 def _finite_decimal(value: Decimal) -> str:
     if not value.is_finite():
         raise InvalidInput("NaN and Infinity cannot be written as JSON")
+    _, digits, exponent = value.as_tuple()
+    if len(digits) + abs(int(exponent)) > DECIMAL_DIGITS:
+        raise InvalidInput(f"a decimal of over {DECIMAL_DIGITS} digits cannot be written as JSON")
     return format(value, "f")
 
 

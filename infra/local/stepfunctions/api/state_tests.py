@@ -12,7 +12,6 @@ from local.stepfunctions.jsontext import Json, JsonValue
 from local.stepfunctions.run import Identity
 from local.stepfunctions.teststate.context import read_context
 from local.stepfunctions.teststate.inspection import inspect
-from local.stepfunctions.teststate.mock_schema import check_mock
 from local.stepfunctions.teststate.state import THRESHOLD, Bench, Tested, machine_of
 from local.stepfunctions.validation import diagnose
 
@@ -93,6 +92,9 @@ def _check_result(state: Mapping[str, Any], mock: Mapping[str, Any]) -> None:
     if "ResultWriter" in state and not isinstance(result, dict):
         raise ApiError("ValidationException", "Mocked result must be a JSON object.")
     if state["Type"] == "Task":
+        # On first use: the SDK's models cost a tenth of a second of start-up.
+        from local.stepfunctions.teststate.mock_schema import check_mock
+
         mode = mock.get("fieldValidationMode", "STRICT")
         check_mock(str(state["Resource"]), result, mode)
 

@@ -2,15 +2,16 @@
 
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
-
-import httpx
 
 from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.exchange import Exchange, note
 from local.stepfunctions.jsontext import Json, JsonValue, dumps, loads
 from local.stepfunctions.tasks import TaskRequest
+
+if TYPE_CHECKING:
+    import httpx
 
 _SECONDS: Final = 60
 _SOCKET: Final = "States.Http.Socket"
@@ -36,19 +37,20 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
     own = {name.lower() for name in headers}, set(query)
     _authenticate(clients, arguments, headers, query)
     secrets = frozenset({name.lower() for name in headers} - own[0]), frozenset(set(query) - own[1])
-    try:
-        answer = httpx.request(
-            str(arguments["Method"]),
-            str(arguments["ApiEndpoint"]),
-            params=query,
-            headers=headers,
-            content=_content(arguments, headers),
-            timeout=_SECONDS,
-        )
-    except httpx.HTTPError as error:
-        raise StatesError(_SOCKET, str(error)) from error
+    content = _content(arguments, headers)
+    method, url = str(arguments["Method"]), str(arguments["ApiEndpoint"])
+    answer = _call(method, url, params=query, headers=headers, content=content)
     note(Exchange(answer, *secrets))
     return _output(answer)
+
+
+def _call(method: str, url: str, **content: Any) -> "httpx.Response":
+    import httpx  # 0.1 s of start-up that most machines do not need
+
+    try:
+        return httpx.request(method, url, timeout=_SECONDS, **content)
+    except httpx.HTTPError as error:
+        raise StatesError(_SOCKET, str(error)) from error
 
 
 def _joined(value: JsonValue) -> str:
@@ -69,7 +71,7 @@ def _content(arguments: Mapping[str, Any], headers: dict[str, str]) -> bytes | N
     return (body if isinstance(body, str) else dumps(body)).encode()
 
 
-def _output(answer: httpx.Response) -> Json:
+def _output(answer: "httpx.Response") -> Json:
     try:
         body = loads(answer.text) if answer.text else ""
     except ValueError:
@@ -140,12 +142,7 @@ def _token(secret: Mapping[str, Any]) -> str:
         **_pairs(extra, "body_parameters"),
     }
     endpoint = str(secret["authorization_endpoint"])
-    try:
-        answer = httpx.request(
-            secret.get("http_method", "POST"), endpoint, data=form, timeout=_SECONDS
-        )
-    except httpx.HTTPError as error:
-        raise StatesError(_SOCKET, str(error)) from error
+    answer = _call(secret.get("http_method", "POST"), endpoint, data=form)
     if not answer.is_success:
         raise StatesError("States.Http.StatusCode.Authorization", answer.text)
     return str(answer.json()["access_token"])
