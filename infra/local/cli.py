@@ -101,18 +101,38 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
 
 @app.command()
 def verify(
+    files: Annotated[
+        list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Definitions (ASL).")
+    ] = None,
     template: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="The template that deploys them.")
-    ] = Path("template.yaml"),
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="The template that deploys them; template.yaml where there is one.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     retries: Annotated[
         bool, typer.Option("--retries", help="Only how often each model call is made at most.")
     ] = False,
 ) -> None:
     """Prove that no state machine spends unguarded, and what each can cost at most."""
-    from local.verify.report import print_retries
+    from local.template.errors import TemplateError
+    from local.verify.machine import NotAMachineError
+    from local.verify.report import Asked, print_retries, print_verdict
 
-    del retries
-    _finish(print_retries(console, template))
+    template = template or next(filter(Path.is_file, [Path("template.yaml")]), None)
+    if not (template or files):
+        raise _refused("give definitions or --template: there is no template.yaml here")
+    try:
+        if retries and template:
+            _finish(print_retries(console, template))
+        else:
+            _finish(print_verdict(console, Asked(template, files or (), as_json)))
+    except (TemplateError, NotAMachineError) as wrong:
+        raise _refused(str(wrong)) from None
 
 
 @engine.command()
