@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from local.stepfunctions.advance import advance
 from local.stepfunctions.clock import Clock, VirtualClock
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
 _log = logging.getLogger(__name__)
-_BEHIND_SECONDS: Final = 0.001
-"""A turn waits so long when one is being written and another waits for that: what is written
-goes on first, and a slow disk gets larger commits."""
 
 
 class Driver:
@@ -66,7 +63,7 @@ class Driver:
         self._writer = None if journal is None else Writer(journal, self.kill)
         self._published = published
         self._turns = Turns()
-        self._next: asyncio.Handle | None = None
+        self._scheduled = False
         self._serving = False
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -94,18 +91,15 @@ class Driver:
         self._soon()
 
     def _soon(self) -> None:
-        if self._next is None:
-            self._next = asyncio.get_running_loop().call_soon(self._turn)
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
         # One turn, then the loop: a task that answers at once is heard before others begin.
-        self._next = None
+        self._scheduled = False
         self._serve()
-        if not self._turns.any() or self.dead:
-            return
-        if self._writer is not None and self._writer.behind:
-            self._next = asyncio.get_running_loop().call_later(_BEHIND_SECONDS, self._turn)
-        else:
+        if self._turns.any() and not self.dead:
             self._soon()
 
     def pump(self) -> None:
@@ -142,11 +136,6 @@ class Driver:
                 self._carry_out(live, command)
             self._published(live)
         self._changed.set()
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
-        if self._turns.any():
-            self._soon()
 
     async def flush(self) -> None:
         """Wait until everything that happened so far is kept.

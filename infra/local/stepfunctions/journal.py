@@ -39,8 +39,9 @@ CREATE TABLE IF NOT EXISTS happening (
 _STORED: Final = """
 SELECT e.id, e.identity, d.text, e.revision, e.input, e.started
 FROM execution e JOIN definition d ON d.id = e.definition"""
-_CHECKPOINT: Final = 4_000
-"""So many happenings make some 10 MB of log; SQLite itself steps in at 32 MB."""
+_CHECKPOINT: Final = 1_000
+"""So many happenings make some MB of log, which is then written over from its start: that is
+half the price of a log that grows. SQLite itself steps in at 32 MB."""
 # The order is part of the file's format: append, never reorder.
 _KINDS: Final[tuple[type[Incoming], ...]] = (
     commands.Started,

@@ -11,7 +11,6 @@ from typing import Final
 
 from local.stepfunctions.journal import Journal, Transaction
 
-_ENOUGH: Final = 16
 _QUICK_SECONDS: Final = 0.001
 """A disk that answers sooner is not worth a thread: handing over and back takes as long."""
 _log = logging.getLogger(__name__)
@@ -45,11 +44,6 @@ class Writer:
     def busy(self) -> bool:
         """Whether something is not yet on disk."""
         return self._writing is not None or bool(self._waiting)
-
-    @property
-    def behind(self) -> bool:
-        """Whether enough for a commit waits for another to end."""
-        return sum(len(entry.transaction.happenings) for entry in self._waiting) >= _ENOUGH
 
     def add(self, transaction: Transaction, written: Callable[[], None]) -> None:
         """Write a transaction, then call back on the loop."""

@@ -110,7 +110,7 @@ async def test_a_turn_written_from_within_another_comes_after_it(
 async def test_the_log_is_moved_to_the_file_beside_the_loop(
     journal: SlowJournal, writer: Writer
 ) -> None:
-    writer.add(turn(1, happenings=4_000), lambda: None)
+    writer.add(turn(1, happenings=1_000), lambda: None)
     await settled(writer)
     writer.add(turn(2), lambda: None)
     await settled(writer)
