@@ -361,14 +361,15 @@ def main(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
         measure_disk(folder / "disk")
-        asyncio.run(speeds(total, folder))
-        asyncio.run(maps())
+        # Before this process has grown: a child starts from the size of its parent.
         for path in (None, folder / "growth"):
             child = processes.Process(
                 target=grow, args=(1_000 if arguments.quick else 20_000, path)
             )
             child.start()
             child.join()
+        asyncio.run(speeds(total, folder))
+        asyncio.run(maps())
         measure_start(name)
         for path in (None, folder / "profile"):
             asyncio.run(profile(total * 3, path))

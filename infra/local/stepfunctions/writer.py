@@ -25,6 +25,9 @@ class _Entry:
 class Writer:
     """Writes transactions in order; all that wait while one is written share the next commit.
 
+    Commits happen on the loop's thread as long as the disk is quick, and beside it otherwise.
+    Nobody is called back before the commit.
+
     Args:
         journal: where to write.
         failed: called when the journal cannot be written: nothing after that may count.
@@ -36,7 +39,7 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._waiting: list[_Entry] = []
         self._writing: asyncio.Future[None] | None = None
-        self._here = False
+        self._calling = False
         self._quick = False
         self._stopped = False
 
@@ -50,7 +53,7 @@ class Writer:
         if self._stopped:
             return
         self._waiting.append(_Entry(transaction, written))
-        if not self._here:
+        if not self._calling:
             self._go_on()
 
     def _go_on(self) -> None:
@@ -98,7 +101,7 @@ class Writer:
         self._go_on()
 
     def _written(self, entries: list[_Entry]) -> None:
-        self._here = True
+        self._calling = True
         try:
             for entry in entries:
                 entry.written()
@@ -109,7 +112,7 @@ class Writer:
             self._failed()
             raise
         finally:
-            self._here = False
+            self._calling = False
 
     def _broke(self, error: BaseException) -> None:
         _log.critical("the journal cannot be written", exc_info=error)
