@@ -58,6 +58,8 @@ def unequal_permissions(project: Project) -> Iterator[str]:
         given = properties.get("DefinitionSubstitutions", {})
         for action, kind in (("lambda:InvokeFunction", "Function"), (START, "Workflow")):
             used = {one.removesuffix("Arn") for one in given if one.endswith(f"{kind}Arn")}
+            if action == START and _runs_items_apart(project, properties):
+                used.add(f"{_workflow_of(properties)}/items")
             allowed = _allowed(properties, action)
             yield from (f"{name}: lacks {action} on {one}" for one in sorted(used - allowed))
             yield from (f"{name}: has {action} on {one}, unused" for one in sorted(allowed - used))
@@ -109,6 +111,11 @@ def _workflow_of(properties: Json) -> str:
     return Path(properties["DefinitionUri"]).name.removesuffix(".asl.json")
 
 
+def _runs_items_apart(project: Project, properties: Json) -> bool:
+    """The items of a Distributed Map are executions that the machine starts of itself."""
+    return "DISTRIBUTED" in strings(project.machines[_workflow_of(properties)])
+
+
 def _opens_runs(project: Project, name: str) -> bool:
     return "OpenRunFunctionArn" in project.workflows[name].get("DefinitionSubstitutions", {})
 
@@ -116,10 +123,15 @@ def _opens_runs(project: Project, name: str) -> bool:
 def _allowed(properties: Json, action: str) -> set[str]:
     statements = [one for policy in properties["Policies"] for one in policy.get("Statement", [])]
     resources = [one["Resource"] for one in statements if action in ([*_listed(one["Action"])])]
+    own = f"stateMachine:${{AWS::StackName}}-{_workflow_of(properties)}"
+    texts = [text for text in strings(resources) if ":execution:" not in text]
+    items = {f"{_workflow_of(properties)}/items" for text in texts if text.endswith(own)}
     found = (
-        re.search(r"(?:\$\{)?(\w+?)(?:\.Arn)?(?:\}:\*)?$", text) for text in strings(resources)
+        re.search(r"(?:\$\{)?(\w+?)(?:\.Arn)?(?:\}:\*)?$", text)
+        for text in texts
+        if not text.endswith(own)
     )
-    return {match[1] for match in found if match}
+    return items | {match[1] for match in found if match}
 
 
 def _listed(value: Json) -> list[Json]:

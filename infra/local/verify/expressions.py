@@ -18,6 +18,7 @@ _WHOLE: Final = re.compile(r"\{%(.*)%\}", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?\d+")
 _MADE_NUMBER: Final = re.compile(r"\$number\(\s*['\"](\d+)['\"]\s*\)")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*)")
+_READ: Final = re.compile(r"\$([A-Za-z_]\w*)(?!\w|\s*\()")
 _GROWS: Final = re.compile(r"\$([A-Za-z_]\w*)\s*\+\s*(\d+)|(\d+)\s*\+\s*\$([A-Za-z_]\w*)")
 _INPUT: Final = re.compile(r"\$states\.(?:input|context\.Execution\.Input)\.([A-Za-z_]\w*)")
 _COMPARED: Final = re.compile(r"(.+?)\s*(<=|>=|<|>|=)\s*(.+)", re.DOTALL)
@@ -69,6 +70,11 @@ def variable(value: Json) -> str | None:
     """The name of a variable that is handed on whole, None for anything else."""
     found = _VARIABLE.fullmatch(expression(value) or "")
     return found[1] if found and found[1] != "states" else None
+
+
+def names_in(text: str) -> set[str]:
+    """Names of the variables that an expression reads; what stands in quotes is none."""
+    return set(_READ.findall(_STRING.sub("''", text))) - {"states"}
 
 
 def growth(name: str, value: Json) -> int | None:

@@ -167,8 +167,7 @@ class Worst:
     def _map(self, machine: Machine, state: State) -> Cost:
         tries = most_tries(state)
         own = Cost(seconds=most_delay(state), transitions=tries - 1, events=tries)
-        inside = [self._program(machine, one, {}) for one in state.inner]
-        item = inside[0] if inside else NOTHING
+        item = self.item(machine, state)
         most = self.most_items(machine, state)
         if most is None:
             sentence = f"{'/'.join(state.path)}: nothing says how many items it has at most"
@@ -177,6 +176,11 @@ class Worst:
                 {*concerned, "children"} if state.distributed else concerned, sentence
             )
         return own + self._items_of(state, item, most).times(tries)
+
+    def item(self, machine: Machine, state: State) -> Cost:
+        """The worst case of one item of a Map."""
+        inside = [self._program(machine, one, {}) for one in state.inner]
+        return inside[0] if inside else NOTHING
 
     def _items_of(self, state: State, item: Cost, most: int) -> Cost:
         at_once = at_most(state.body.get("MaxConcurrency")) or most
