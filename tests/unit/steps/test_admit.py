@@ -67,9 +67,9 @@ def test_where_the_model_counts_ahead_less_is_reserved_than_the_bytes_bound(benc
 
 def test_an_earlier_try_of_the_state_does_not_take_the_place_of_a_later_one(bench: Bench) -> None:
     bench.open("admit")
-    bench.run("admit", since="2026-12-01T12:00:00.000Z/1", token="later")
+    bench.run("admit", since="2026-12-01T12:00:00.000Z/001", token="later")
     with pytest.raises(CallInProgress, match="a later try"):
-        bench.run("admit", since="2026-12-01T12:00:00.000Z/0", token="earlier")
+        bench.run("admit", since="2026-12-01T12:00:00.000Z/000", token="earlier")
     assert [token for token, _ in bench.workflows.answered] == ["later"]
 
 
