@@ -105,6 +105,7 @@ class Invariants:
         self._before: dict[Key, Item] = {}
         self._spent = Counter[str]()
         self._lost: dict[tuple[str, int], int] = {}
+        self._late: set[tuple[str, int]] = set()
         self.admissions: dict[Key, Seen] = {}
         self.costs: dict[tuple[str, int], int] = {}
         self.counted: set[tuple[str, int]] = set()
@@ -177,10 +178,12 @@ class Invariants:
             self._spent[new.root] -= self._lost.pop((new.call, attempt))
             if record is None or record["attempt"] != attempt:
                 self._spent[new.root] += self.costs[new.call, attempt]
+                self._late.add((new.call, attempt))
         settled = new.state == "settled" and (old is None or old.state != "settled")
         assert settled == (record is not None), f"{new.call}: settled without a record, or twice"
         if record is not None:
-            self._spent[new.root] += record["cost"]
+            late = (new.call, record["attempt"]) in self._late
+            self._spent[new.root] += 0 if late else record["cost"]
             self.counted.add((new.call, record["attempt"]))
 
     def _money(self) -> None:

@@ -138,9 +138,7 @@ class Threading:
         alarm: a condition that holds so many seconds from now.
     """
 
-    def __init__(
-        self, scheduler: Scheduler, alarm: Callable[[float], Callable[[], bool]]
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, alarm: Callable[[float], Callable[[], bool]]) -> None:
         self._scheduler = scheduler
         self._alarm = alarm
 

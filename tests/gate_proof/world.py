@@ -222,9 +222,7 @@ class World:
             self.events.remove(event)
         change = StatusChange.model_validate(event)
         bench = self.bench
-        self._process(
-            "close_run", lambda: close_run(change, bench.gate, bench.artifacts, PREFIX)
-        )
+        self._process("close_run", lambda: close_run(change, bench.gate, bench.artifacts, PREFIX))
 
     def _kill(self) -> None:
         processes = list(dict.fromkeys(actor.process for actor in self.scheduler.actors))
@@ -251,9 +249,9 @@ class World:
                 ("raise", lambda: does.raise_budget(root, WORST)),
                 ("redrive", lambda: does.redrive(root)),
                 ("redrive", lambda: does.redrive(root)),
-                ("stop", lambda: does.stop(root)) if self.dice.random() < 0.3 else (
-                    "redrive", lambda: does.redrive(root)
-                ),
+                ("stop", lambda: does.stop(root))
+                if self.dice.random() < 0.3
+                else ("redrive", lambda: does.redrive(root)),
             )
         )
         self._process(f"{name} {root}", work)
