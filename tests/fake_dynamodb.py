@@ -289,7 +289,7 @@ class _Expression:
 
     def _place(self, token: str) -> tuple[str, int | None]:
         name, _, rest = token.partition("[")
-        return self._names.get(name, name), int(rest[:-1]) if rest else None
+        return self._names[name] if name.startswith("#") else name, int(rest[:-1]) if rest else None
 
     def _take(self) -> str:
         return self._tokens.pop(0)

@@ -130,7 +130,7 @@ class PaidCalls:
         record = record_of(admission, attempt, reply)
         if settle_kept(self.gate, admission, record, made=made):
             return record
-        standing = self.gate.admissions.standing(self.run.root, record.call)
+        standing = self.gate.admissions.standing(self.run.purse, record.call)
         if standing is not None and standing.state is AdmissionState.SETTLED:
             return self._settled_before(standing, admission, record)
         if standing is not None and attempt in standing.lost:
@@ -183,14 +183,13 @@ def kept_reply(
 
     Args:
         artifacts: where replies are kept.
-        calling: the admission; those that it lost are looked at too, unless a worker is calling.
+        calling: the admission; earlier attempts are looked at too, unless a worker is calling.
         now: the time.
         made: the present attempt may have been made.
     """
-    attempts = [calling.attempt] if made else []
-    if not (made and calling.alive(now)):
-        attempts += reversed(calling.lost)
-    for attempt in attempts:
+    last = calling.attempt if made else calling.attempt - 1
+    earliest = calling.attempt if made and calling.alive(now) else 1
+    for attempt in range(last, earliest - 1, -1):
         reply = artifacts.reply(reply_key(calling, attempt))
         if reply is not None:
             return attempt, reply

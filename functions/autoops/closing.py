@@ -4,7 +4,7 @@ Only Step Functions knows whether somebody still waits: nothing is released but 
 the asking execution does not run, or runs on after a redrive that asked anew.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -22,19 +22,15 @@ SWEEP: Final = timedelta(seconds=40)
 
 @dataclass(frozen=True)
 class Closing:
-    """Ends admissions that were left behind; one object for one invocation.
-
-    Attributes:
-        running: redrive counts of the executions looked at so far, None for one not running.
-    """
+    """Ends admissions that were left behind."""
 
     gate: Gate
     artifacts: ArtifactStore
-    running: dict[str, int | None] = field(default_factory=dict)
 
     def close(self, root: str) -> int:
         """End what a run that has ended left behind; how many admissions that were."""
-        return sum(self.tidy(seen) for seen in self.gate.admissions.of_run(root) if not seen.ended)
+        seen = [one for one in self.gate.admissions.of_run(root) if not one.ended]
+        return sum(self.tidy(one) for one in seen) + self._joined(root)
 
     def sweep(self) -> int:
         """End what was left behind in any run, and let in who was forgotten; how many moved."""
@@ -43,12 +39,15 @@ class Closing:
         for listed in self.gate.admissions.open():
             if self.gate.clock.now() - began > SWEEP:
                 break
-            seen = self.gate.admissions.standing(listed.run.root, listed.claim.call)
+            seen = self.gate.admissions.standing(listed.run.purse, listed.claim.call)
             if seen is None or seen.ended or began - seen.asked_at < PATIENCE:
                 continue
             if seen.wait is Wait.FULL:
                 models.add(seen.claim.model)
-            moved += self.tidy(seen) or self._woken(seen)
+            tidied = self.tidy(seen)
+            moved += tidied or self._woken(seen)
+            if tidied and seen.run.slice:
+                self._joined(seen.run.root)
         return moved + sum(self._served(model) for model in sorted(models))
 
     def tidy(self, seen: Admission) -> bool:
@@ -60,6 +59,15 @@ class Closing:
         if seen.state is AdmissionState.WAITING:
             return self.gate.admissions.unpark(seen)
         return self._room(seen, self.gate.admissions.release(seen))
+
+    def _joined(self, root: str) -> int:
+        """Give the rest of a run's slices back once it has ended; how many those were."""
+        state = self.gate.ledger.run_state(root)
+        if state is None or state.status == "RUNNING":
+            return 0
+        run = state.opened.run
+        parts = (run.model_copy(update={"slice": name}) for name in self.gate.ledger.slices(root))
+        return sum(self.gate.ledger.close_slice(part) for part in parts)
 
     def _end(self, calling: Admission) -> bool:
         kept = kept_reply(self.artifacts, calling, self.gate.clock.now(), made=True)
@@ -73,10 +81,8 @@ class Closing:
         return moved
 
     def _gone(self, seen: Admission) -> bool:
-        execution = seen.asker.execution
-        if execution not in self.running:
-            self.running[execution] = self.gate.workflows.redrive_running(execution)
-        return self.running[execution] != seen.asker.redrive
+        # Asked after the admission was read, and each time: a redrive in between asked anew.
+        return self.gate.workflows.redrive_running(seen.asker.execution) != seen.asker.redrive
 
     def _woken(self, seen: Admission) -> bool:
         """Answer what was let in and not told, and let in what waits for no reason any more."""

@@ -24,6 +24,7 @@ from autoops.domain.ledger import CallRecord, OnBudget
 from autoops.errors import (
     AutoOpsError,
     BudgetExceeded,
+    CallInProgress,
     DependencyUnavailable,
     InvalidInput,
     RunStopped,
@@ -63,6 +64,7 @@ class Gate:
             BudgetExceeded: the money does not reach, and the run does not ask for more.
             RunStopped: the run was stopped, has ended or never opened.
             InvalidInput: another request is under way on this path.
+            CallInProgress: a later try of the same state has asked for it.
             DependencyUnavailable: the ledger did not answer, or others moved again and again.
         """
         wanted = self._wanted(run, claim, asker)
@@ -174,6 +176,8 @@ class Gate:
             return None
         if standing.claim.fingerprint != claim.fingerprint:
             raise InvalidInput(f"call {claim.call}: another request is under way on this path")
+        if standing.asker.since > asker.since:
+            raise CallInProgress(f"call {claim.call}: a later try of the state has asked for it")
         again = standing.model_copy(update={"asker": asker})
         if standing.ended or self.admissions.ask_again(standing, asker):
             return again
@@ -202,7 +206,8 @@ class Gate:
         return parked
 
     def _asks(self, run: Run) -> bool:
-        state = self.ledger.run_state(run.root)
+        # More money for the run is not more for a slice of it.
+        state = None if run.slice else self.ledger.run_state(run.root)
         return state is not None and state.opened.on_budget is OnBudget.ASK
 
     def _reopen(self, run: Run) -> None:

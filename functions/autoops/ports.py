@@ -47,6 +47,14 @@ class ChatModel(Protocol):
         ...
 
 
+class TokenCounter(Protocol):
+    """Tells ahead how long a request is."""
+
+    def count(self, request: ModelRequest) -> int | None:
+        """Input tokens as they will be charged, None where the provider cannot tell."""
+        ...
+
+
 class Embedder(Protocol):
     """A model that turns text into vectors."""
 
@@ -199,12 +207,12 @@ class Admissions(Protocol):
         """Give money and slot back; the call will not be made."""
         ...
 
-    def standing(self, root: str, call: str) -> Admission | None:
-        """The admission of a call path."""
+    def standing(self, purse: str, call: str) -> Admission | None:
+        """The admission of a call path, by where the money of its run lies."""
         ...
 
     def of_run(self, root: str) -> Iterator[Admission]:
-        """Every admission of a run."""
+        """Every admission of a run and of the slices of its money."""
         ...
 
     def open(self) -> Iterator[Admission]:
@@ -241,6 +249,25 @@ class Ledger(Protocol):
 
     def raise_ceiling(self, root: str, by: int, most: int) -> bool:
         """Add nano-dollars to the ceiling; False when it would be above the most."""
+        ...
+
+    def open_slice(self, run: Run, name: str, amount: int) -> Run:
+        """Set nano-dollars aside for a part of a run, such as a batch of a fan-out, once.
+
+        Calls made with the run that is returned reserve from the slice and touch nothing of the
+        whole run's, so wide fan-outs do not meet at one item.
+
+        Raises:
+            BudgetExceeded, RunStopped: nothing is set aside.
+        """
+        ...
+
+    def close_slice(self, run: Run) -> bool:
+        """Give what a slice did not spend back; False while calls of it are under way."""
+        ...
+
+    def slices(self, root: str) -> tuple[str, ...]:
+        """The names of the slices of a run that are not closed."""
         ...
 
     def call_record(self, run: Run, call: str) -> CallRecord | None:

@@ -16,6 +16,7 @@ from autoops.domain.money import ceiling, dollars
 from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
 from autoops.errors import InvalidInput
 from local.command import INTERRUPTED
+from local.constants import EXECUTION_DAYS
 from local.corpus import QUESTION, Corpus, CorpusError, documents_at, language_reference
 from local.models import model_server as model_server_of
 
@@ -98,6 +99,22 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
     _finish(_run(keep_up(console, port=port, server=server)))
 
 
+@app.command()
+def verify(
+    template: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="The template that deploys them.")
+    ] = Path("template.yaml"),
+    retries: Annotated[
+        bool, typer.Option("--retries", help="Only how often each model call is made at most.")
+    ] = False,
+) -> None:
+    """Prove that no state machine spends unguarded, and what each can cost at most."""
+    from local.verify.report import print_retries
+
+    del retries
+    _finish(print_retries(console, template))
+
+
 @engine.command()
 def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Loopback port.")] = 8083,
@@ -107,6 +124,9 @@ def serve(
     endpoint: Annotated[
         str | None, typer.Option(help="Where tasks find AWS services and Lambda; AWS otherwise.")
     ] = None,
+    keep_days: Annotated[
+        int, typer.Option(min=0, help="Days the journal keeps ended executions; 0: for ever.")
+    ] = EXECUTION_DAYS,
 ) -> None:
     """Answer the Step Functions API for boto3 and the AWS CLI, until Ctrl-C."""
     from local.gateway import PortTakenError, bind
@@ -118,7 +138,9 @@ def serve(
         raise _refused(str(taken)) from None
     console.print(f"Step Functions on http://127.0.0.1:{port}; Ctrl-C ends it.", soft_wrap=True)
     console.print(f"export AWS_ENDPOINT_URL_SFN=http://127.0.0.1:{port}", soft_wrap=True)
-    asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint))
+    # StartSyncExecution and TestState would go to the host `sync-127.0.0.1`.
+    console.print("export AWS_DISABLE_HOST_PREFIX_INJECTION=true")
+    asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint, keep_days=keep_days))
 
 
 def _checked(

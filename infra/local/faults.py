@@ -1,8 +1,9 @@
 """Faults on purpose: at a chosen task and moment, an error, a timeout, a crash, a lost callback.
 
 A fault stands at a `Point`: the n-th time a state of a machine asked for its task, and a moment
-around that task. `Faults.points` lists every point a run came past, so that a test can run a
-machine once without faults and then once for each of them.
+around that task. `Faults.points` lists every point a run came past, and `possible_faults` of
+`local.stepfunctions.testing` every fault that can strike a machine for an input, so that a test
+can run the machine once for each of them.
 """
 
 import asyncio
@@ -12,12 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from local.stepfunctions.errors import TIMEOUT, EngineKilledError, StatesError
+from local.stepfunctions.errors import TIMEOUT, ApiError, EngineKilledError, StatesError
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.tasks import TaskRequest, TaskRunner
 
 _FOREVER: Final = 10 * 365 * 86_400
 THROTTLE: Final = "Lambda.TooManyRequestsException"
+_API_THROTTLE: Final = "ThrottlingException"
 
 
 class Moment(StrEnum):
@@ -37,9 +39,9 @@ class Kind(StrEnum):
     """What a fault does."""
 
     ERROR = "error"
-    """The task fails under a given name."""
+    """The task fails under a given name; a callback is refused under it."""
     THROTTLE = "throttle"
-    """The service refuses the task for now."""
+    """The service refuses the task, or the engine the callback, for now."""
     TIMEOUT = "timeout"
     """The task never returns."""
     CRASH = "crash"
@@ -52,11 +54,12 @@ class Kind(StrEnum):
     """The callback arrives twice."""
 
 
+_AROUND: Final = (Kind.ERROR, Kind.THROTTLE, Kind.TIMEOUT, Kind.CRASH)
 _KINDS: Final = {
-    Moment.BEFORE: (Kind.ERROR, Kind.THROTTLE, Kind.TIMEOUT, Kind.CRASH, Kind.DUPLICATE),
-    Moment.DURING: (Kind.ERROR, Kind.TIMEOUT, Kind.CRASH),
-    Moment.AFTER: (Kind.ERROR, Kind.TIMEOUT, Kind.CRASH),
-    Moment.CALLBACK: (Kind.LOST, Kind.DOUBLED, Kind.CRASH),
+    Moment.BEFORE: (*_AROUND, Kind.DUPLICATE),
+    Moment.DURING: _AROUND,
+    Moment.AFTER: _AROUND,
+    Moment.CALLBACK: (Kind.ERROR, Kind.THROTTLE, Kind.LOST, Kind.DOUBLED, Kind.CRASH),
 }
 
 
@@ -112,7 +115,14 @@ class Faults:
         self.struck: list[Fault] = []
 
     def add(self, fault: Fault) -> None:
-        """Strike with this fault when its point comes."""
+        """Strike with this fault when its point comes.
+
+        Raises:
+            ValueError: a fault of this kind cannot strike at this moment.
+        """
+        moment = fault.point.moment
+        if fault.kind not in _KINDS[moment]:
+            raise ValueError(f"at the moment {moment} there is no fault {fault.kind}")
         self._faults[fault.point] = fault
 
     def points(self) -> list[Point]:
@@ -121,7 +131,7 @@ class Faults:
 
     def possible(self) -> list[Fault]:
         """Every fault that could strike at the points the runs so far came past."""
-        return [Fault(point, kind) for point in self._seen for kind in _KINDS[point.moment]]
+        return faults_at(self._seen)
 
     async def run(self, request: TaskRequest) -> Json:
         """Run a task, or what a fault makes of it.
@@ -151,12 +161,17 @@ class Faults:
         """How often an answer to a token arrives: 0, 1 or 2 times.
 
         Raises:
+            ApiError: a fault refused the answer.
             EngineKilledError: a fault killed the engine when the answer came.
         """
         point = self._tokens.get(token)
         fault = None if point is None else self._strike(point, seen=False)
         if fault is None:
             return 1
+        if fault.kind is Kind.ERROR:
+            raise ApiError(fault.error, fault.cause)
+        if fault.kind is Kind.THROTTLE:
+            raise ApiError(_API_THROTTLE, "Rate exceeded")
         if fault.kind is Kind.CRASH:
             raise EngineKilledError
         return 0 if fault.kind is Kind.LOST else 2
@@ -210,6 +225,11 @@ def at(
     """A fault in one line; moment and kind may be given as plain text."""
     point = Point(machine, state, visit, Moment(moment))
     return Fault(point, Kind(kind)) if error is None else Fault(point, Kind(kind), error)
+
+
+def faults_at(points: Iterable[Point]) -> list[Fault]:
+    """Every fault that can strike at these points."""
+    return [Fault(point, kind) for point in points for kind in _KINDS[point.moment]]
 
 
 def first_of_each(faults: Iterable[Fault]) -> list[Fault]:

@@ -119,7 +119,7 @@ def _money_line(finished: Finished) -> str:
     left = ledger.budget.available + ledger.budget.reserved
     models = ", ".join(sorted({call.model for call in ledger.calls}))
     return (
-        f"Tokens  {usage.input + usage.cache_read + usage.cache_write} in, {usage.output} out"
+        f"Tokens  {usage.sent} in, {usage.output} out"
         f" · {len(ledger.calls)} calls ({models})\n"
         f"Cost    {money(ledger.budget.spent)} of {money(ledger.budget.ceiling)},"
         f" {money(left)} left"

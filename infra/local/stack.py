@@ -95,6 +95,11 @@ class Stack:
         """Wait until the functions that status events start have ended."""
         await self.rules.idle()
 
+    def attach(self) -> None:
+        """Hear of every event of the engine's executions, and start what the rules demand."""
+        self.engine.subscribe(self.see)
+        self.engine.on_status_change(self.rules.status_changed)
+
     def see(self, execution: str, event: Event) -> None:
         """Pass an event on to whoever watches."""
         if event.type == "TaskSubmitted":
@@ -138,17 +143,13 @@ async def running_stack(
     async with AsyncExitStack() as cleanup:
         cleanup.callback(bound.close)
         url = url_of(bound)
-        chosen = {**parameters(server), **(overrides or {})}
-        template = Template.load(root / "template.yaml", chosen, stack_name=STACK_NAME)
+        template = _template(root, {**parameters(server), **(overrides or {})})
         log = cleanup.enter_context(_log(folder))
         lambdas = _lambdas(template, url, root, log)
         await lambdas.start()
         cleanup.push_async_callback(lambdas.stop)
-        clock, moto = SystemClock(), Moto()
-        moto.reset()
-        vectors = VectorStore(now=clock.now)
-        await asyncio.to_thread(moto.load, "dynamodb", "s3", "events")
-        make_stores(template, moto, vectors)
+        clock = SystemClock()
+        moto, vectors = await _stores(template, clock)
         models = await served_models(server, clock.now)
         engine = Engine(Integrations(lambdas, lambda service: client_for(url, service)))
         cleanup.push_async_callback(engine.close)
@@ -165,16 +166,38 @@ async def running_stack(
             state_folder=folder,
             clock=clock,
         )
-        engine.subscribe(stack.see)
-        engine.on_status_change(stack.rules.status_changed)
+        stack.attach()
         await cleanup.enter_async_context(serving(_app(stack, vectors, log), bound))
-        warming = [
-            asyncio.ensure_future(_warm(lambdas)),
-            asyncio.ensure_future(asyncio.to_thread(_load, stack)),
-            asyncio.ensure_future(stack.rules.tick()),
-        ]
-        cleanup.callback(lambda: [task.cancel() for task in warming])
+        cleanup.callback(_begin_warming(stack))
         yield stack
+
+
+def _template(root: Path, chosen: Mapping[str, str]) -> Template:
+    return Template.load(root / "template.yaml", chosen, stack_name=STACK_NAME)
+
+
+async def _stores(template: Template, clock: SystemClock) -> tuple[Moto, VectorStore]:
+    moto = Moto()
+    moto.reset()
+    vectors = VectorStore(now=clock.now)
+    await asyncio.to_thread(moto.load, "dynamodb", "s3", "events")
+    make_stores(template, moto, vectors)
+    return moto, vectors
+
+
+def _begin_warming(stack: Stack) -> Callable[[], None]:
+    """Load what is asked for first while the stack serves already, and tick; returns the end."""
+    warming = [
+        asyncio.ensure_future(_warm(stack.lambdas)),
+        asyncio.ensure_future(asyncio.to_thread(_load, stack)),
+        asyncio.ensure_future(stack.rules.tick()),
+    ]
+
+    def end() -> None:
+        for task in warming:
+            task.cancel()
+
+    return end
 
 
 def _load(stack: Stack) -> None:

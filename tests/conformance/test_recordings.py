@@ -1,6 +1,7 @@
 """The engine against executions recorded on AWS, and the comparison against itself."""
 
 import copy
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 import pytest
 from moto import mock_aws
 
-from local.stepfunctions.conformance.__main__ import run_all
+from local.stepfunctions.conformance.__main__ import main, run_all
 from local.stepfunctions.conformance.api_runner import ApiResult
 from local.stepfunctions.conformance.cases import Case, read_cases
 from local.stepfunctions.conformance.report import as_json
@@ -43,6 +44,15 @@ def test_recorded_executions_reach_the_level(
 
 def test_recorded_calls_get_the_recorded_code_and_status(report: dict[str, Any]) -> None:
     assert report["api"]["passed"] >= 0.85 * report["api"]["calls_cases"]
+
+
+def test_recorded_calls_that_name_no_language_get_code_and_status_too() -> None:
+    """Versions, aliases, tags and lists were recorded with machines that name no language."""
+    _, api = run_all(RECORDINGS, (), only="test_sfn_api")
+    counted = [result for result in api if not result.needs_jsonpath]
+    misses = [(result.id, result.path) for result in counted if not result.passed]
+    assert len(counted) > 100
+    assert misses == []
 
 
 def test_every_miss_says_where_it_differs(report: dict[str, Any]) -> None:
@@ -117,3 +127,64 @@ async def test_one_wildcard_stands_for_one_value_through_the_case() -> None:
         expected["events"][4]["details"]["cause"]["errorMessage"] = "<uuid:1>"
 
     assert await level_after(TASK_CASE, change) == 4
+
+
+CALL_CASE: Final = "test_create_delete_invalid_sm"
+
+
+def altered(case: Case, name: str, change: Callable[[dict[str, Any]], object]) -> Case:
+    """A copy of a case whose recording says something else."""
+    copied = copy.deepcopy(case)
+    copied["id"] = f"{case['id']}-{name}"
+    change(copied["expected"])
+    return copied
+
+
+def write_cases(path: Path, cases: list[Case]) -> None:
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+
+
+def test_a_whole_run_reports_each_altered_case_and_no_other(tmp_path: Path) -> None:
+    output, caused, task = case_named(OUTPUT_CASE), case_named(CASE), case_named(TASK_CASE)
+    calls = next(
+        case
+        for case in read_cases(RECORDINGS, "api_cases.jsonl", LANGUAGES)
+        if case["id"].endswith(CALL_CASE)
+    )
+    wrong = [
+        altered(output, "output", lambda e: e["output"].__setitem__(1, 7)),
+        altered(caused, "cause", lambda e: e.update(cause="Other")),
+        altered(task, "event", lambda e: e["events"][2].update(type="TaskFailed")),
+    ]
+    strange = altered(calls, "code", lambda e: _set_code(e, "Strange"))
+    write_cases(tmp_path / "cases.jsonl", [output, caused, task, *wrong])
+    write_cases(tmp_path / "api_cases.jsonl", [calls, strange])
+    report = tmp_path / "report.json"
+    assert main([str(tmp_path), "--report", str(report)]) == 0
+    told = json.loads(report.read_text())
+    assert {miss["id"]: miss["level"] for miss in told["misses"]} == {
+        wrong[0]["id"]: 1,
+        wrong[1]["id"]: 2,
+        wrong[2]["id"]: 3,
+        strange["id"]: 0,
+    }
+    rows = told["totals"].values()
+    counts = [sum(row[key] for row in rows) for key in ("cases", "L1", "L2", "L3", "L4", "L5")]
+    assert counts == [6, 6, 5, 4, 3, 3]
+    assert told["api"]["passed"] == told["api"]["calls_cases"] - 1 == 1
+
+
+def _set_code(expected: dict[str, Any], code: str) -> None:
+    for answer in expected.values():
+        if isinstance(answer, dict) and "Error" in answer:
+            answer["Error"]["Code"] = code
+
+
+def test_what_was_not_run_counts_as_a_miss(tmp_path: Path) -> None:
+    case = copy.deepcopy(case_named(CASE))
+    case["definition"] = "no definition"
+    write_cases(tmp_path / "cases.jsonl", [case])
+    write_cases(tmp_path / "api_cases.jsonl", [])
+    results, api = run_all(tmp_path, ())
+    told = as_json(results, api)
+    assert [miss["level"] for miss in told["misses"]] == [0]

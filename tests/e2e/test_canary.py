@@ -22,6 +22,8 @@ QUESTION: Final = "canary-question-5d1c"
 DOCUMENT: Final = "canary-document-88e0"
 ANSWER: Final = "canary-answer-1b7f"
 WRONG: Final = "canary-wrong-c04a"
+EMF: Final = "CloudWatchMetrics"
+"""What a line of the log holds that CloudWatch turns into metrics."""
 CANARIES: Final = (QUESTION, DOCUMENT, ANSWER, WRONG)
 SENTENCE: Final = f"The barn {DOCUMENT} of the farm is painted red."
 GOOD: Final = {
@@ -106,13 +108,15 @@ def vectors(stack: Stack) -> str:
 
 async def places(stack: Stack, seen: Seen, folder: Path) -> dict[str, str]:
     """Everything that is kept or sent, by where, without the stores made for content."""
+    lines = (folder / "stack.log").read_text("utf-8").splitlines()
     return {
         "histories": "".join(await asyncio.to_thread(lambda: list(histories(stack)))),
         "tables": "".join(await asyncio.to_thread(lambda: list(items(stack)))),
         "history events": "".join(seen.recorded),
         "status events": "".join(seen.statuses),
         "events of functions": "".join(seen.events),
-        "logs and metrics": (folder / "stack.log").read_text("utf-8"),
+        "logs": "\n".join(lines),
+        "metrics": "\n".join(line for line in lines if EMF in line),
         "records": "".join(one.read_text("utf-8") for one in (folder / "runs").glob("*.json")),
     }
 
@@ -161,8 +165,9 @@ async def test_a_step_that_crashes_over_content_names_type_and_place_alone(tmp_p
         assert failed.value.error == "StepFaulted"
         found = await places(stack, seen, folder)
         assert leaks({**found, "error": str(failed.value)}) == []
-        assert "KeyError" in found["logs and metrics"]
-        assert "post_process/step.py" in found["logs and metrics"]
+        assert "KeyError" in found["logs"]
+        assert "post_process/step.py" in found["logs"]
+        assert "StepsFailed" in found["metrics"]
 
 
 def _crashing(root: Path) -> Path:

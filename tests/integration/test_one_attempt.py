@@ -136,7 +136,7 @@ async def test_a_gateway_that_knows_no_json_is_asked_once(
         await send({"type": "http.response.body", "body": b"<html>bad gateway</html>"})
 
     counted.app = gateway
-    with pytest.raises((ModelUnavailable, ModelThrottled)):
+    with pytest.raises((ModelUnavailable, ModelThrottled, ModelTimedOut)):
         await asyncio.to_thread(ask(runtime))
     assert len(counted.paths) == 1
 

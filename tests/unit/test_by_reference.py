@@ -1,10 +1,16 @@
 """What travels by reference, from one step to the next, and what a forged reference may do."""
 
+import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from autoops.adapters.s3 import S3Artifacts
 from autoops.domain.contracts import Contract, Json, Run, plain, to_json
 from autoops.domain.references import (
     LARGE_BYTES,
@@ -85,7 +91,9 @@ def run(store: Store, output: Everything, given: Json = None) -> Json:
     return running(store, lambda _: output, given)
 
 
-def running(store: Store, make: Callable[[Json], Contract], given: Json = None) -> Json:
+def running(
+    store: Store | S3Artifacts, make: Callable[[Json], Contract], given: Json = None
+) -> Json:
     quiet = Silent()
 
     def step(given: Given, run: Run) -> Contract:  # noqa: ARG001
@@ -201,3 +209,59 @@ def test_a_forged_reference_is_bad_input_and_opens_nothing(store: Store, forged:
 )
 def test_other_data_holds_no_reference(data: Json) -> None:
     assert not holds_reference(data)
+
+
+class Bucket:
+    """S3 in memory, as far as artifacts need it."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes] = {}
+
+    def put_object(self, *, Key: str, Body: bytes, **_: object) -> None:  # noqa: N803  # boto3's
+        self.content[Key] = Body
+
+    def get_object(self, *, Key: str, **_: object) -> dict[str, io.BytesIO]:  # noqa: N803  # as above
+        return {"Body": io.BytesIO(self.content[Key])}
+
+
+numbers = st.integers(-(2**80), 2**80) | st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts | st.just(FORGED[0]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(values, st.integers(0, 2))
+def test_any_value_travels_by_reference_and_comes_back_the_same(value: Json, scale: int) -> None:
+    bucket = Bucket()
+    store = S3Artifacts(cast("Any", bucket), "artifacts")
+    wide = [value, "x" * (LARGE_BYTES // 2) * scale]
+    seen: list[Json] = []
+
+    def keep(given: Json) -> Everything:
+        seen.append(given)
+        return Everything()
+
+    first = running(store, lambda _: Everything(large=wide, maybe=to_json(value)))
+    running(store, keep, first["large"])
+    assert seen == [json.loads(to_json(wide))]
+    assert is_reference(first["maybe"])
+    assert is_reference(first["large"]) is (scale == 2 or holds_reference(value))
+    kept = store.get("default", Reference.read(first["maybe"]))
+    assert json.loads(kept) == json.loads(to_json(value))
+
+
+@given(values, st.data())
+def test_a_value_with_any_byte_changed_is_refused(value: Json, data: st.DataObject) -> None:
+    bucket = Bucket()
+    store = S3Artifacts(cast("Any", bucket), "artifacts")
+    reference = store.put("default", value)
+    assert store.get("default", reference) == json.loads(to_json(value))
+    content = bucket.content[reference.artifact]
+    at = data.draw(st.integers(0, len(content) - 1))
+    changed = content[at] ^ data.draw(st.integers(1, 255))
+    bucket.content[reference.artifact] = content[:at] + bytes([changed]) + content[at + 1 :]
+    with pytest.raises(InvalidInput, match="does not match its hash"):
+        store.get("default", reference)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from autoops.adapters.admissions import DynamoAdmissions
 from autoops.adapters.catalogue import DynamoCatalogue
@@ -14,6 +14,7 @@ from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.readers import text_of
 from autoops.adapters.stepfunctions import GONE
 from autoops.adapters.table import Table
+from autoops.domain.admissions import AdmissionState, Limit
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.ledger import RunView
 from autoops.domain.model import ModelReply, ModelRequest
@@ -39,9 +40,6 @@ from local.stepfunctions.errors import ApiError
 from local.stepfunctions.events import Event
 from local.stepfunctions.integrations.runner import Integrations
 from local.template.template import Template
-
-if TYPE_CHECKING:
-    from autoops.domain.admissions import Limit
 
 ROOT: Final = Path(__file__).parents[2]
 MODEL: Final = "amazon.nova-lite-v1:0"
@@ -173,6 +171,8 @@ class Bench:
         before: hooks by function, one used up by each invocation ahead of the handler.
         after: the same, when the handler has done its work.
         invoked: names of the functions invoked so far.
+        limits: what calls share, by model.
+        deaf: so many answers to tokens get lost on their way.
     """
 
     def __init__(self) -> None:
@@ -186,10 +186,11 @@ class Bench:
         self.before: dict[str, list[Hook]] = {}
         self.after: dict[str, list[Hook]] = {}
         self.invoked: list[str] = []
+        self.deaf = 0
         self.template = Template.load(ROOT / "template.yaml", SETTINGS)
         self.table = Table(self.dynamodb, "Ledger", no_sleep)  # type: ignore[arg-type]  # a fake
         self.ledger = DynamoLedger(self.table)
-        self.limits: dict[str, Limit] = {}
+        self.limits = dict[str, Limit]()
         self.gate = Gate(
             DynamoAdmissions(self.table, self.limits), self.ledger, self, self, self, LEASE
         )
@@ -239,6 +240,40 @@ class Bench:
             for summary in self.engine.summaries(machine):
                 yield from self.engine.history(summary["executionArn"])
 
+    def slots(self, model: str) -> int:
+        """Slots of the model that are held."""
+        return sum(
+            int(item["held"]["N"])
+            for (partition, sort), item in self.dynamodb.items.items()
+            if partition == f"LIMIT#{model}" and sort.startswith("SLOT#")
+        )
+
+    def block(self, model: str) -> Hook:
+        """Take the model's first slot, as a call of another run would; call it to give it back."""
+        key = (f"LIMIT#{model}", "SLOT#0")
+        self.dynamodb.items[key] = {"PK": {"S": key[0]}, "SK": {"S": key[1]}, "held": {"N": "1"}}
+
+        def free() -> None:
+            self.dynamodb.items[key]["held"] = {"N": "0"}
+            self.gate.serve(model)
+
+        return free
+
+    def watch_calls(self, hook: Hook) -> None:
+        """Call the hook whenever the model is asked."""
+        converse = self.model.converse
+
+        def watched(request: ModelRequest) -> ModelReply:
+            hook()
+            return converse(request)
+
+        self.model.converse = watched  # type: ignore[method-assign]  # of this one object
+
+    def calling(self) -> str:
+        """The run whose call is being made."""
+        (one,) = (a for a in self.gate.admissions.open() if a.state is AdmissionState.CALLING)
+        return one.run.id
+
     def seconds(self, execution: str) -> float:
         """How long an execution took, in virtual time."""
         history = self.engine.history(execution)
@@ -252,8 +287,15 @@ class Bench:
         """Events: remember what was published."""
         self.published.append((kind, detail))
 
+    def count(self, request: ModelRequest) -> int | None:
+        """TokenCounter: it cannot tell."""
+        del request
+
     def succeed(self, token: str, output: Json) -> bool:
         """Workflows: answer a token."""
+        if self.deaf:
+            self.deaf -= 1
+            return True
         return self._answered(lambda: self.engine.send_task_success(token, to_json(output)))
 
     def fail(self, token: str, error: str, cause: str) -> bool:
@@ -290,6 +332,7 @@ class Bench:
         fakes: dict[str, Any] = {
             "ledger": self.ledger,
             "gate": self.gate,
+            "counter": self,
             "catalogue": self.catalogue,
             "artifacts": self.artifacts,
             "model": self.model,

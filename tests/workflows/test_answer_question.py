@@ -7,9 +7,11 @@ import pytest
 from autoops.domain.admissions import AdmissionState
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage, price_of
+from autoops.domain.prompts import read_prompt
 from autoops.errors import ModelThrottled, ModelTimedOut, ModelUnavailable
 from local.lambdas.in_process import WorkerKilled
-from workflows.bench import MODEL, Bench, raising, reply
+from steps.retrieve_context.step import PROMPT
+from workflows.bench import EMBEDDER, MODEL, Bench, raising, reply
 
 QUESTION = "what colour is the barn?"
 START = {"question": QUESTION}
@@ -75,6 +77,18 @@ async def test_a_run_over_its_ceiling_ends_as_budget_exceeded_before_the_call(
     assert (view.status, view.error) == ("FAILED", "BudgetExceeded")
     assert farm.model.asked == []
     assert view.budget.available + view.budget.spent == view.budget.ceiling == 10_000
+
+
+async def test_every_call_record_names_its_prompt_and_the_version_of_it(farm: Bench) -> None:
+    farm.model.says = [reply({"answered": "yes"}), reply(GOOD)]
+    await farm.run("answer-question", START)
+    version = read_prompt(PROMPT).version
+    asked = [request.prompt for request in farm.model.asked]
+    assert asked == [version, version], "a correction is made from the same prompt"
+    prompts = {"embed": EMBEDDER, f"{version.name}@{version.version}": MODEL}
+    calls = [*farm.view(ROOT).calls, *farm.view("ingest-documents:ingest").calls]
+    assert {call.prompt for call in calls} == prompts.keys()
+    assert all(prompts[call.prompt] == call.model for call in calls)
 
 
 async def test_nothing_found_asks_no_model_and_says_so(farm: Bench) -> None:
@@ -167,7 +181,9 @@ async def test_question_answer_and_document_never_enter_a_history(
     farm.model.says = [reply({"answered": "canary-answer"}), reply(GOOD)]
     kept = farm.artifacts.put("default", QUESTION)
     await farm.run("answer-question", {"question": kept.model_dump()})
-    shown = "".join(repr(event) for event in farm.events()) + capsys.readouterr().out
-    shown += repr(list(farm.dynamodb.items.values()))
+    printed = capsys.readouterr().out
+    assert "CloudWatchMetrics" in printed, "metrics are looked at too"
+    shown = "".join(repr(event) for event in farm.events()) + printed
+    shown += repr(list(farm.dynamodb.items.values())) + repr(farm.published)
     for private in (QUESTION, "painted red", "It is red.", "canary-answer"):
         assert private not in shown

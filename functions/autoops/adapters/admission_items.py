@@ -46,7 +46,7 @@ class _Kept(Contract):
 
 def key_of(admission: Admission) -> Item:
     """Its place in the table."""
-    return call_key(admission.run.root, "ADMISSION", admission.claim.call)
+    return call_key(admission.run.purse, "ADMISSION", admission.claim.call)
 
 
 def token_of(asker: Asker) -> str:
@@ -71,6 +71,7 @@ def read(item: Item) -> Admission:
         asker=Asker(
             execution=value_of(item, "execution"),
             redrive=value_of(item, "redrive"),
+            since=value_of(item, "since"),
             token=token or None,
         ),
         state=AdmissionState(value_of(item, "state")),
@@ -94,6 +95,7 @@ def written(new: Admission, old: Admission) -> Item:
         "asked": moment(new.asked_at),
         "execution": new.asker.execution,
         "redrive": new.asker.redrive,
+        "since": new.asker.since,
         "token": token_of(new.asker),
         "slot": new.slot,
         "now": new.wait,
@@ -103,7 +105,8 @@ def written(new: Admission, old: Admission) -> Item:
     }
     change = (
         "SET #state = :new, #fingerprint = :fingerprint, #data = :data, #asked_at = :asked,"
-        " #execution = :execution, #redrive = :redrive, #token = :token, #slot = :slot,"
+        " #execution = :execution, #redrive = :redrive, #since = :since, #token = :token,"
+        " #slot = :slot,"
         " #wait = :now, #open_in = :partition, #open_since = :asked,"
         " #attempt = if_not_exists(#attempt, :zero), #lost = if_not_exists(#lost, :none)"
     )
@@ -205,7 +208,7 @@ def ticket(waiting: Admission) -> Item:
     """A place in the queue of the model."""
     return put(
         ticket_key(waiting.claim.model, waiting.place),
-        {"root": waiting.run.root, "call": waiting.claim.call},
+        {"root": waiting.run.purse, "call": waiting.claim.call},
     )
 
 

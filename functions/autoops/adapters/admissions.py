@@ -99,8 +99,10 @@ class DynamoAdmissions:
         return self._moved(
             update(
                 items.key_of(standing),
-                "SET #token = :token, #execution = :execution, #redrive = :redrive",
-                "#state = :state AND #token = :seen",
+                "SET #token = :token, #execution = :execution, #redrive = :redrive,"
+                " #since = :since",
+                "#state = :state AND #token = :seen AND #since <= :since",
+                since=asker.since,
                 token=items.token_of(asker),
                 execution=asker.execution,
                 redrive=asker.redrive,
@@ -140,7 +142,7 @@ class DynamoAdmissions:
         try:
             item = self._table.update(
                 update(
-                    call_key(run.root, "ADMISSION", claim.call),
+                    call_key(run.purse, "ADMISSION", claim.call),
                     "SET #state = :calling, #attempt = #attempt + :one, #lease = :until",
                     "#state = :granted AND #fingerprint = :fingerprint",
                     calling=AdmissionState.CALLING,
@@ -199,7 +201,7 @@ class DynamoAdmissions:
         worst = calling.claim.worst
         writes = [
             items.ended(calling, AdmissionState.SETTLED),
-            put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
+            put(call_key(calling.run.purse, "CALL", record.call), {"data": to_json(record)}),
             *items.slot_freed(calling),
             *money.stop_when_dearer(calling.run, record.cost, worst),
         ]
@@ -227,6 +229,7 @@ class DynamoAdmissions:
         """See `Admissions.recover`."""
         worst = calling.claim.worst
         unknown = [attempt for attempt in calling.lost if attempt != record.attempt]
+        counted = record.attempt not in calling.lost
         return self._moved(
             items.calling(
                 calling,
@@ -237,10 +240,10 @@ class DynamoAdmissions:
                 lost=list(calling.lost),
                 seen=_lease(calling),
             ),
-            money.recover(calling.run, record.cost, worst, made=made),
-            put(call_key(calling.run.root, "CALL", record.call), {"data": to_json(record)}),
+            money.recover(calling.run, None if counted else record.cost, worst, made=made),
+            put(call_key(calling.run.purse, "CALL", record.call), {"data": to_json(record)}),
             *items.slot_freed(calling),
-            *money.stop_when_dearer(calling.run, record.cost, worst),
+            *money.stop_when_dearer(calling.run, 0 if counted else record.cost, worst),
         )
 
     def lose(self, calling: Admission) -> bool:
@@ -268,14 +271,16 @@ class DynamoAdmissions:
 
     # --- Look -------------------------------------------------------------------------------------
 
-    def standing(self, root: str, call: str) -> Admission | None:
+    def standing(self, purse: str, call: str) -> Admission | None:
         """See `Admissions.standing`."""
-        item = self._table.get(call_key(root, "ADMISSION", call))
+        item = self._table.get(call_key(purse, "ADMISSION", call))
         return None if item is None else items.read(item)
 
     def of_run(self, root: str) -> Iterator[Admission]:
         """See `Admissions.of_run`."""
-        return map(items.read, self._table.partition(f"RUN#{root}", "ADMISSION#"))
+        slices = self._table.partition(f"RUN#{root}", "SLICE#")
+        for purse in (root, *(value_of(item, "purse") for item in slices)):
+            yield from map(items.read, self._table.partition(f"RUN#{purse}", "ADMISSION#"))
 
     def open(self) -> Iterator[Admission]:
         """See `Admissions.open`."""

@@ -55,18 +55,21 @@ def client(service: Literal["stepfunctions"]) -> "SFNClient": ...
 @overload
 def client(service: Literal["events"]) -> "EventBridgeClient": ...
 @overload
-def client(service: Literal["bedrock-runtime"]) -> "BedrockRuntimeClient": ...
-def client(service: str) -> Any:
-    """The process's client of a service."""
-    return _client(service)
+def client(
+    service: Literal["bedrock-runtime"], read_seconds: int | None = None
+) -> "BedrockRuntimeClient": ...
+def client(service: str, read_seconds: int | None = None) -> Any:
+    """The process's client of a service; it waits as long as its service takes or as is said."""
+    return _client(service, read_seconds)
 
 
 @cache
-def _client(service: str) -> Any:
+def _client(service: str, read_seconds: int | None = None) -> Any:
     import boto3
     from botocore.config import Config
 
-    read = MODEL_READ_SECONDS if service == "bedrock-runtime" else READ_SECONDS
+    usual = MODEL_READ_SECONDS if service == "bedrock-runtime" else READ_SECONDS
+    read = usual if read_seconds is None else read_seconds
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read,
@@ -84,10 +87,17 @@ def error_code(error: Exception) -> str:
     return str(response.get("Error", {}).get("Code", ""))
 
 
+def http_status(error: Exception) -> int:
+    """The answer's HTTP status, 0 when no answer came."""
+    response = getattr(error, "response", None)
+    if not isinstance(response, Mapping):
+        return 0
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
 def is_transient(error: Exception) -> bool:
     """The service answered that the same request may succeed later."""
-    response = getattr(error, "response", None) or {}
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = http_status(error)
     return error_code(error) in TRANSIENT or status == 429 or status >= 500
 
 

@@ -7,21 +7,28 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.exceptions import ConnectionError as NotConnectedError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import (
+    BotoCoreError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ProxyConnectionError,
+    SSLError,
+)
 
-from autoops.adapters.aws import client, error_code, is_network_error, is_transient
+from autoops.adapters.aws import client, error_code, http_status, is_network_error, is_transient
 from autoops.adapters.langchain import chat_class
+from autoops.adapters.tool_inputs import ToolInput, tool_inputs
 from autoops.config import settings
 from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, whole_text
-from autoops.domain.forms import Form, enforceable, form_for
+from autoops.domain.forms import Form, enforceable, form_for, output_tokens
 from autoops.domain.model import Message, ModelReply, ModelRequest
+from autoops.domain.model_ids import table_id
 from autoops.domain.passages import Embeddings
-from autoops.domain.pricing import Usage
+from autoops.domain.pricing import Tier, Usage
 from autoops.domain.vectors import Vectors
 from autoops.errors import (
     AutoOpsError,
@@ -52,11 +59,22 @@ ERRORS: Final[Mapping[str, type[AutoOpsError]]] = {
     "AccessDeniedException": ModelNotAllowed,
     "ResourceNotFoundException": ModelMisconfigured,
     "ServiceQuotaExceededException": ModelMisconfigured,
+    "Throttling": ModelThrottled,
+    "TooManyRequestsException": ModelThrottled,
 }
-TOO_LONG: Final = ("too long", "context length", "maximum context", "too many input tokens")
-FAILED: Final = (ClientError, BotoCoreError, ResponseParserError)
-"""What a client raises; the last is no BotoCoreError."""
+"""What the operations of bedrock-runtime name as their errors, and what stands before them."""
+TOO_LONG: Final = (
+    "too long",
+    "context length",
+    "context_length",
+    "context window",
+    "maximum context",
+    "too many input tokens",
+    "input tokens exceed",
+)
+NEVER_SENT: Final = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 TOOL: Final = "answer"
+BEFORE_PARSE: Final = "before-parse.bedrock-runtime.Converse"
 COHERE_TEXTS: Final = 96
 HINT_BYTES: Final = 300
 
@@ -70,52 +88,70 @@ class BedrockChat:
     def converse(self, request: ModelRequest) -> ModelReply:
         """See `ChatModel.converse`; the answer contract goes in the form that the model has."""
         kept = _KeptReply(self._runtime)
-        chat = self._chat(request, kept)
         form, schema = form_for(request.model), answer_schema(request.answer)
         try:
-            chat.invoke(_messages(request, form, schema), **_contract(form, schema))
-        except FAILED as error:
-            raise model_error(error) from error
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            # langchain-aws stumbles over replies without usage and over tool input that is no
-            # object; both were paid for, and both are judged from the reply as it came.
+            chat = self._chat(request, kept)
+            chat.invoke(_messages(request, form, schema), **contract_fields(form, schema))
+        except Exception as error:
+            # langchain-aws words some refusals anew, and stumbles over replies without usage and
+            # over tool input that is no object. What counts is what the client said or raised.
+            if kept.failure is not None:
+                raise model_error(kept.failure) from kept.failure
             if kept.reply is None:
                 raise ModelMisconfigured(
                     f"bedrock: {type(error).__name__} before the call"
                 ) from error
-        return _reply(kept.reply)
+        return _reply(kept.reply, request.tier, kept.inputs)
 
     def _chat(self, request: ModelRequest, kept: "_KeptReply") -> "ChatBedrockConverse":
         return chat_class()(
             client=kept,
             bedrock_client=kept,  # only read for inference profiles, which come by table
             model_id=request.model,
-            max_tokens=request.max_tokens,
+            base_model_id=table_id(request.model),
+            provider=_provider(request.model),
+            max_tokens=output_tokens(request.model, request.max_tokens),
             temperature=request.temperature,
+            service_tier=None if request.tier == "default" else request.tier,
             disable_streaming=True,
             supports_tool_choice_values=(),  # not by its name: `models.json` says it
         )
 
 
 class _KeptReply:
-    """The runtime client, keeping the reply as it came: what langchain-aws makes of it loses some.
+    """The runtime client, keeping what came of the call: langchain-aws makes less of it.
 
     Attributes:
         reply: Converse's answer, None before the call.
+        inputs: of each call of the answer tool, as it came.
+        failure: what the client raised in its place.
     """
 
     def __init__(self, runtime: "BedrockRuntimeClient") -> None:
         self._runtime = runtime
         self.reply: Json = None
+        self.inputs: tuple[ToolInput, ...] = ()
+        self.failure: Exception | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._runtime, name)
 
     def converse(self, **request: Any) -> Any:
         """Make the call."""
-        answer = self._runtime.converse(**request)
-        self.reply = copy.deepcopy(answer)
+        events = self._runtime.meta.events
+        events.register(BEFORE_PARSE, self._read)
+        try:
+            answer = self._runtime.converse(**request)
+            self.reply = copy.deepcopy(answer)
+        except Exception as error:
+            self.failure = error
+            raise
+        finally:
+            events.unregister(BEFORE_PARSE, self._read)
         return answer
+
+    def _read(self, response_dict: Json, **_: object) -> None:
+        self.inputs = tool_inputs(response_dict["body"], TOOL)
 
 
 class BedrockEmbedder:
@@ -151,7 +187,7 @@ class BedrockEmbedder:
         return Embeddings(vectors=_packed(answers), usage=_embedding_usage(answers))
 
     def _bodies(self, texts: Sequence[str]) -> Iterator[Json]:
-        if self._model.startswith("amazon.titan"):
+        if table_id(self._model).startswith("amazon.titan"):
             for text in texts:
                 yield {"inputText": text, "dimensions": self._dimensions, "normalize": True}
             return
@@ -163,14 +199,12 @@ class BedrockEmbedder:
         try:
             answer = self._runtime.invoke_model(modelId=self._model, body=json.dumps(body))
             return json.loads(answer["body"].read())
-        except FAILED as error:
+        except Exception as error:
             raise model_error(error) from error
-        except ValueError as error:
-            raise ModelFaulted("bedrock: the answer was cut off on its way") from error
 
 
 def model_error(error: Exception) -> AutoOpsError:
-    """One of our errors for what botocore raised."""
+    """One of our errors for what a client raised; whatever may have been charged says so."""
     code = error_code(error)
     code = code[:1].upper() + code[1:]  # in a stream an error's name begins with a small letter
     message = str(error)[:HINT_BYTES]
@@ -178,14 +212,32 @@ def model_error(error: Exception) -> AutoOpsError:
         return ContextTooLong("the request is longer than the model takes; send fewer passages")
     if code == "ValidationException" and "on-demand throughput" in message:
         return ModelMisconfigured("the model has no on-demand throughput; use an inference profile")
+    if code in ERRORS:
+        return ERRORS[code](f"bedrock: {code}{_advice(error, code)}")
     if code:
-        unknown = ModelUnavailable if is_transient(error) else ModelMisconfigured
-        return ERRORS.get(code, unknown)(f"bedrock: {code}{_advice(error, code)}")
-    if isinstance(error, NotConnectedError):
+        return _unlisted(error)(f"bedrock: {code}")
+    if isinstance(error, NEVER_SENT) or _is_untrusted(error):
         return ModelUnavailable("bedrock: cannot be reached; check the endpoint and the network")
     if is_network_error(error):
         return ModelTimedOut(f"bedrock: no whole answer came ({type(error).__name__})")
-    return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
+    if isinstance(error, BotoCoreError):
+        return ModelMisconfigured(f"bedrock: {type(error).__name__}; check region and credentials")
+    return ModelFaulted(f"bedrock: the answer cannot be read ({type(error).__name__})")
+
+
+def _unlisted(error: Exception) -> type[AutoOpsError]:
+    """What a refusal means that no operation names: it comes from what stands before Bedrock."""
+    status = http_status(error)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return ModelThrottled
+    if status in (HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT):
+        return ModelTimedOut  # the request went on, and its answer did not come back
+    return ModelUnavailable if is_transient(error) else ModelMisconfigured
+
+
+def _is_untrusted(error: Exception) -> bool:
+    """The handshake failed; any other failure of TLS may come after the request was sent."""
+    return isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
 
 
 @cache
@@ -202,6 +254,11 @@ def embedder() -> BedrockEmbedder:
     )
 
 
+def _provider(model: str) -> str:
+    """What langchain-aws asks for beside an ARN; nothing of ours hangs on it."""
+    return "" if not model.startswith("arn:") else "unknown"
+
+
 def _advice(error: Exception, code: str) -> str:
     """The laptop's endpoint says which model server is down; that sentence holds no content."""
     if code != "ServiceUnavailableException":
@@ -213,10 +270,16 @@ def _advice(error: Exception, code: str) -> str:
 def _messages(request: ModelRequest, form: Form, schema: Json) -> list["BaseMessage"]:
     from langchain_core.messages import SystemMessage
 
-    system = request.system
-    if form is Form.TEXT:
-        system += f"\n\nReply with one JSON object that holds this schema:\n{json.dumps(schema)}"
-    return [SystemMessage(system), *(_turn(message) for message in request.messages)]
+    system = SystemMessage(system_text(request, form, schema))
+    return [system, *(_turn(message) for message in request.messages)]
+
+
+def system_text(request: ModelRequest, form: Form, schema: Json) -> str:
+    """The operator's instructions, with the answer contract where nothing else carries it."""
+    if form is not Form.TEXT:
+        return request.system
+    asked = "Reply with one JSON object that holds this schema:"
+    return f"{request.system}\n\n{asked}\n{json.dumps(schema)}"
 
 
 def _turn(message: Message) -> "BaseMessage":
@@ -226,7 +289,7 @@ def _turn(message: Message) -> "BaseMessage":
     return HumanMessage(blocks) if message.role == "user" else AIMessage(blocks)
 
 
-def _contract(form: Form, schema: Json) -> Json:
+def contract_fields(form: Form, schema: Json) -> Json:
     """What of Converse's request carries the answer contract."""
     match form:
         case Form.STRICT_TOOL:
@@ -247,7 +310,7 @@ def _tool(schema: Json, **more: bool) -> Json:
     return {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": TOOL}}}
 
 
-def _reply(answer: Json) -> ModelReply:
+def _reply(answer: Json, asked: Tier, inputs: Sequence[ToolInput]) -> ModelReply:
     """Converse's answer as a reply.
 
     Raises:
@@ -258,17 +321,19 @@ def _reply(answer: Json) -> ModelReply:
     content = (answer["output"].get("message") or {}).get("content") or []
     called = [block["toolUse"].get("input") for block in content if _calls_the_tool(block)]
     said = [whole_text(block.get("text", "")) for block in content]
+    texts = [each.text for each in inputs] or list(map(json.dumps, called))
     one = called[0] if called and all(each == called[0] for each in called) else None
-    if one is not None and _is_json(one):
-        called = []
+    if one is not None and _is_json(one) and not any(each.lossy for each in inputs):
+        texts = []
     else:
-        # Judged as text: several answers, and numbers and characters that no store can keep.
+        # Judged as text: several answers, fields given twice, numbers and characters that no
+        # store can keep.
         one = None
     return ModelReply(
         stop_reason=str(answer["stopReason"]),
-        text="".join(said) + "\n".join(map(json.dumps, called)),
+        text="".join(said) + "\n".join(texts),
         tool_input=one,
-        usage=_usage(answer.get("usage")),
+        usage=_usage(answer.get("usage"), answer.get("serviceTier"), asked),
     ).bounded()
 
 
@@ -284,14 +349,27 @@ def _is_json(value: Json) -> bool:
     return whole_text(text) == text
 
 
-def _usage(counted: Json) -> Usage | None:
+def _usage(counted: Json, served: Json, asked: Tier) -> Usage | None:
     """The tokens, None where the reply does not say: unknown is not nothing."""
     kinds = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     tokens = [(counted or {}).get(kind) for kind in kinds]
     if not all(isinstance(count, int) for count in tokens[:2]) or not any(tokens):
         return None
+    tier = (served or {}).get("type", asked)
     sent, made, read, written = (count or 0 for count in tokens)
-    return Usage(input=sent, output=made, cache_read=read, cache_write=written)
+    if min(sent, made, read, written) < 0 or tier not in (asked, "default"):
+        return None
+    details = counted.get("cacheDetails") or []
+    longer = sum(one.get("inputTokens", 0) for one in details if one.get("ttl") != "5m")
+    hour = max(0, min(longer, written))
+    return Usage(
+        input=sent,
+        output=made,
+        cache_read=read,
+        cache_write=written - hour,
+        cache_write_hour=hour,
+        tier=tier,
+    )
 
 
 def _packed(answers: Sequence[Json]) -> Vectors:

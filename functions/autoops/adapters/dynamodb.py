@@ -23,7 +23,7 @@ from autoops.domain.ledger import (
     StepRecord,
 )
 from autoops.domain.references import Reference
-from autoops.errors import InvalidInput
+from autoops.errors import BudgetExceeded, InvalidInput, RunStopped
 
 
 class DynamoLedger:
@@ -57,7 +57,7 @@ class DynamoLedger:
 
     def call_record(self, run: Run, call: str) -> CallRecord | None:
         """See `Ledger.call_record`."""
-        item = self._table.get(call_key(run.root, "CALL", call))
+        item = self._table.get(call_key(run.purse, "CALL", call))
         return None if item is None else CallRecord.model_validate_json(value_of(item, "data"))
 
     def record_step(self, run: Run, step: StepRecord) -> None:
@@ -102,6 +102,58 @@ class DynamoLedger:
         except CancelledError:
             return False
         return True
+
+    def open_slice(self, run: Run, name: str, amount: int) -> Run:
+        """See `Ledger.open_slice`."""
+        part = run.model_copy(update={"slice": name})
+        fresh = "attribute_not_exists(PK)"
+        kept = {"purse": part.purse, "amount": amount, "closed": False}
+        try:
+            self._table.transact(
+                put(run_key(run.root, f"SLICE#{name}"), kept, fresh),
+                admission_items.going(run),
+                money.reserve(run, amount),
+                put(run_key(part.purse, "BUDGET"), money.sliced(amount), fresh),
+            )
+        except CancelledError as cancelled:
+            refused = admission_items.refusal(cancelled)
+            if refused == "money":
+                raise BudgetExceeded(
+                    f"slice {name}: is over what is left of the budget; raise the budget"
+                ) from None
+            if refused != "standing":
+                raise RunStopped("the run does not go on; no slice of its money is given") from None
+        return part
+
+    def close_slice(self, run: Run) -> bool:
+        """See `Ledger.close_slice`."""
+        kept = self._table.get(run_key(run.root, f"SLICE#{run.slice}"))
+        item = self._table.get(run_key(run.purse, "BUDGET"))
+        if kept is None or item is None or value_of(kept, "closed"):
+            return False
+        try:
+            self._table.transact(
+                update(
+                    run_key(run.root, f"SLICE#{run.slice}"),
+                    "SET #closed = :yes",
+                    "#closed = :no",
+                    yes=True,
+                    no=False,
+                ),
+                *money.rejoined(run, value_of(kept, "amount"), _budget(item)),
+            )
+        except CancelledError:
+            return False
+        return True
+
+    def slices(self, root: str) -> tuple[str, ...]:
+        """See `Ledger.slices`."""
+        found = self._table.partition(f"RUN#{root}", "SLICE#")
+        return tuple(
+            value_of(item, "SK").removeprefix("SLICE#")
+            for item in found
+            if not value_of(item, "closed")
+        )
 
     def close_run(
         self, root: str, status: str, error: str | None, at: datetime, redrive: int

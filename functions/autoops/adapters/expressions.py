@@ -74,7 +74,7 @@ def _plain(typed_value: Item) -> Any:
 
 
 def _expressions(change: str, when: str, values: Mapping[str, object]) -> Item:
-    names = sorted(set(_NAME.findall(change + when)))
+    names = sorted(set(_NAME.findall(f"{change} {when}")))
     expressions: dict[str, Any] = {}
     if when:
         expressions["ConditionExpression"] = when

@@ -2,7 +2,8 @@
 
 | what | PK | SK |
 |---|---|---|
-| a run | `RUN#<root>` | META, BUDGET, ADMISSION#<call>, CALL#<call>, STEP#<time>#<request> |
+| a run | `RUN#<root>` | META, BUDGET, SLICE#, ADMISSION#<call>, CALL#<call>, STEP#<time> |
+| a slice of its money | `RUN#<root>/<name>` | BUDGET, ADMISSION#<call>, CALL#<call> |
 | the slots of a model's limit, and whose turn it is | `LIMIT#<model>` | SLOT#<shard>, TURN |
 | calls that wait for a slot | `QUEUE#<model>` | `<tenant>#<asked at>#<call>` |
 | a model's calls in a minute | `RATE#<model>` | the minute |

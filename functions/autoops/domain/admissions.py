@@ -1,16 +1,13 @@
 """Admitted calls: how a call is let in, what limits it shares, where it stands."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from autoops.domain.contracts import Contract, Run
-
-LEASE: Final = timedelta(seconds=90)
-"""How long a worker that says nothing is believed to be at work; it renews at each third of it."""
 
 SLOTS_PER_SHARD: Final = 16
 MOST_SHARDS: Final = 8
@@ -63,11 +60,14 @@ class Asker(Contract):
     Attributes:
         execution: its ARN, a child's where a child asks.
         redrive: its redrive count; the same execution redriven is another asker.
+        since: when the state was entered and how often it was retried, as text that sorts: a worker
+            of an earlier try that comes late must not take the place of a later one.
         token: task token of the waiting state, None for one that does not wait.
     """
 
     execution: str
     redrive: Annotated[int, Field(ge=0)] = 0
+    since: str = ""
     token: str | None = None
 
 

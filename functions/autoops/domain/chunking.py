@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,12 @@ from autoops.domain.passages import Chunk, DocumentText
 CHUNK_CHARACTERS: Final = 1_200
 """Under the least limit of the embedders we know, 2,048 characters."""
 LONGEST_CHARACTERS: Final = 2_000
+METADATA_BYTES: Final = 39 * 1024
+"""A vector takes 40 KiB with it, the names of the fields included."""
+KEYS_BYTES: Final = 380 * 1024
+"""An item of DynamoDB takes 400 KiB, and one holds the keys of all chunks of a document."""
+PER_KEY_BYTES: Final = 4
+"""What DynamoDB counts for each element of a list beside the element."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“(])")
@@ -40,6 +46,27 @@ def chunks_of(tenant: str, text: DocumentText) -> tuple[Chunk, ...]:
         )
         for number, (place, piece) in enumerate(pieces)
     )
+
+
+def misfit(chunks: Sequence[Chunk]) -> str | None:
+    """Why index or catalogue would refuse a document's chunks; asked before either is written."""
+    keys = sum(_bytes(chunk.key) + PER_KEY_BYTES for chunk in chunks)
+    if keys > KEYS_BYTES:
+        return f"{len(chunks)} chunks are more than one document may have; split it"
+    longest = max((_metadata_bytes(chunk) for chunk in chunks), default=0)
+    if longest > METADATA_BYTES:
+        return (
+            f"title and name take {longest} bytes of each chunk, {METADATA_BYTES} fit; shorten them"
+        )
+    return None
+
+
+def _metadata_bytes(chunk: Chunk) -> int:
+    return sum(_bytes(getattr(chunk, name)) for name in type(chunk).model_fields)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
 
 
 def _placed(page: str, number: int, pages: int) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -18,6 +19,8 @@ Json = Any
 
 PROBLEMS: Final = 20
 PROBLEM_CHARACTERS: Final = 200
+DECIMAL_DIGITS: Final = 1_000
+"""Written out, 1e999999999 takes a gigabyte."""
 
 Tenant = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
@@ -42,6 +45,16 @@ class Contract(BaseModel):
             raise InvalidInput(sentence_of(error)) from None
 
 
+@dataclass(frozen=True)
+class PerRedrive:
+    """Marks a counter of a machine's loop that its step refuses above `most`.
+
+    Each redrive of the execution allows one more: the machine goes on with the count it had.
+    """
+
+    most: int
+
+
 class Run(Contract):
     """Which run a step works for; the same for a run and all its children.
 
@@ -50,12 +63,19 @@ class Run(Contract):
         root: `<workflow>:<id>`; money, ledger and audit hang on it.
         workflow: name of the root's workflow.
         tenant: whose run it is.
+        slice: the part of the run's money that is spent from, None for all of it.
     """
 
     id: RunId
     root: Annotated[str, Field(min_length=3, max_length=200)]
     workflow: WorkflowName
     tenant: Tenant
+    slice: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+    @property
+    def purse(self) -> str:
+        """Where its money and its calls lie: at the root, or at the slice of it."""
+        return self.root if self.slice is None else f"{self.root}/{self.slice}"
 
 
 def sentence_of(error: ValidationError) -> str:
@@ -136,6 +156,9 @@ def _finite(value: float) -> float:
 def _finite_decimal(value: Decimal) -> str:
     if not value.is_finite():
         raise InvalidInput("NaN and Infinity cannot be written as JSON")
+    _, digits, exponent = value.as_tuple()
+    if len(digits) + abs(int(exponent)) > DECIMAL_DIGITS:
+        raise InvalidInput(f"a decimal of over {DECIMAL_DIGITS} digits cannot be written as JSON")
     return format(value, "f")
 
 

@@ -1,4 +1,4 @@
-"""In which form an answer contract goes out to a model: the strictest that the model has."""
+"""In which form an answer contract goes out to a model, and how long the answer may get."""
 
 import json
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from autoops.domain.contracts import Contract, Json
+from autoops.domain.model_ids import table_id
 
 LOCAL: Final = "local.*"
 ENFORCED: Final = frozenset(
@@ -31,6 +32,8 @@ class Abilities(Contract):
 
     tools: Literal["strict", "tools", "none"]
     json_schema: bool
+    most_output: int
+    counts_as: str | None
 
     @property
     def form(self) -> Form:
@@ -44,9 +47,20 @@ class Abilities(Contract):
 
 def form_for(model: str) -> Form:
     """The form by the exact model id; text with the schema, which every model takes, for others."""
-    row = LOCAL if model.startswith("local.") else model
-    abilities = abilities_table().get(row)
+    abilities = _abilities(model)
     return Form.TEXT if abilities is None else abilities.form
+
+
+def output_tokens(model: str, wanted: int) -> int:
+    """What to ask for: as many as wanted, and never more than the model makes."""
+    abilities = _abilities(model)
+    return wanted if abilities is None else min(wanted, abilities.most_output)
+
+
+def counted_as(model: str) -> str | None:
+    """The foundation model whose CountTokens counts for the model, None when there is none."""
+    abilities = _abilities(model)
+    return None if abilities is None else abilities.counts_as
 
 
 def enforceable(schema: Json) -> Json:
@@ -59,6 +73,12 @@ def enforceable(schema: Json) -> Json:
     if "anyOf" in kept:
         kept["anyOf"] = [enforceable(one) for one in kept["anyOf"]]
     return kept
+
+
+def _abilities(model: str) -> Abilities | None:
+    rows = abilities_table()
+    row = LOCAL if model.startswith("local.") else table_id(model)
+    return rows.get(model) or rows.get(row)
 
 
 @cache

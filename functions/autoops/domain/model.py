@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field
 
 from autoops.domain.contracts import Contract, Json, to_json
-from autoops.domain.pricing import Usage
+from autoops.domain.pricing import Tier, Usage
 
 PER_MESSAGE_TOKENS = 64
 """Tokens that a provider's own framing may add to a message or block."""
@@ -52,8 +52,9 @@ class ModelRequest(Contract):
         system: the operator's instructions; never holds retrieved or user text.
         messages: turns that alternate and start with the user.
         answer: name of the answer contract, a key of `autoops.domain.answers.ANSWERS`.
-        max_tokens: most output tokens.
+        max_tokens: most output tokens; the model's own limit holds over it.
         temperature: 0 for the steadiest answer.
+        tier: Bedrock's service tier to ask for.
     """
 
     model: str
@@ -63,6 +64,7 @@ class ModelRequest(Contract):
     answer: str
     max_tokens: Annotated[int, Field(gt=0, le=64_000)]
     temperature: Annotated[float, Field(ge=0, le=1)] = 0.0
+    tier: Tier = "default"
 
     def input_bound(self, schema_bytes: int) -> int:
         """Input tokens that the request cannot pass: no tokenizer makes more tokens than bytes.

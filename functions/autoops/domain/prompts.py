@@ -12,8 +12,8 @@ You answer from the passages alone.
 # question
 Question: {question}
 
-`model` may be left out: then the application's own model is asked. A changed text needs a higher
-version, for it stands on the record of every call.
+`model` may be left out: then the application's own model is asked. So may `tier`, Bedrock's service
+tier. A changed text needs a higher version, for it stands on the record of every call.
 """
 
 import re
@@ -21,12 +21,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from autoops.domain.model import PromptVersion
+from autoops.domain.pricing import Tier
 from autoops.errors import InvalidInput
 
 KEYS: Final = frozenset({"name", "version", "max_tokens", "answer"})
+OPTIONAL: Final = frozenset({"model", "tier"})
 
 _BLOCK = re.compile(r"^# (\w+)\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -42,6 +44,7 @@ class Prompt:
         answer: name of the answer contract.
         blocks: templates by name.
         model: Bedrock model or inference profile id, None for the application's own.
+        tier: Bedrock's service tier.
     """
 
     version: PromptVersion
@@ -49,6 +52,7 @@ class Prompt:
     answer: str
     blocks: Mapping[str, str]
     model: str | None = None
+    tier: Tier = "default"
 
     def block(self, name: str, **values: str) -> str:
         """The block with its placeholders filled, in one pass: braces in a value stay as they are.
@@ -75,7 +79,7 @@ def read_prompt(path: Path) -> Prompt:
     """
     front, body = _parts(path)
     settings = dict(line.split(": ", 1) for line in front.splitlines() if ": " in line)
-    missing, unknown = KEYS - settings.keys(), settings.keys() - KEYS - {"model"}
+    missing, unknown = KEYS - settings.keys(), settings.keys() - KEYS - OPTIONAL
     if missing:
         raise InvalidInput(f"{path.name}: the front matter lacks {', '.join(sorted(missing))}")
     if unknown:
@@ -88,6 +92,7 @@ def read_prompt(path: Path) -> Prompt:
         answer=settings["answer"],
         blocks={name: text.strip() for name, text in zip(names, texts, strict=True)},
         model=settings.get("model"),
+        tier=_tier(path, settings.get("tier", "default")),
     )
 
 
@@ -96,6 +101,14 @@ def _parts(path: Path) -> tuple[str, str]:
     if len(parts) != len(("", "front", "body")) or parts[0]:
         raise InvalidInput(f"{path.name}: has to begin with front matter between two lines of ---")
     return parts[1], parts[2]
+
+
+def _tier(path: Path, name: str) -> Tier:
+    for tier in get_args(Tier):
+        if name == tier:
+            known: Tier = tier
+            return known
+    raise InvalidInput(f"{path.name}: tier has to be one of {', '.join(get_args(Tier))}")
 
 
 def _number(path: Path, settings: Mapping[str, str], key: str) -> int:

@@ -10,14 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from decimal import Decimal
+from typing import Final, Self
 
 from pydantic import ValidationError
 
 from autoops.domain.answers import answer_contract, answer_schema
 from autoops.domain.contracts import Contract, Json, to_json, whole_text
 from autoops.domain.model import REPLY_BYTES, TOO_LARGE, Message, ModelReply, ModelRequest
-from autoops.errors import ContentBlocked, ModelFaulted, OutputTruncated
+from autoops.errors import ContentBlocked, InvalidInput, ModelFaulted, OutputTruncated
 
 EXCERPT_CHARACTERS: Final = 2_000
 VIOLATIONS: Final = 20
@@ -68,6 +69,17 @@ class _NotFinite(str):
     """A number that JSON's standard loader would take and that must not count."""
 
     __slots__ = ()
+
+
+class _Long(float):
+    """A number with more digits than a float keeps; a decimal field gets all of them."""
+
+    def __new__(cls, text: str) -> Self:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
 
 
 def check_stop(reply: ModelReply) -> None:
@@ -160,7 +172,11 @@ def _validated(value: Json, answer: str) -> Accepted | Rejected:
         if problems:
             return Rejected(problems[:VIOLATIONS])
         coerced = json.dumps(_coerced(value, answer_schema(answer)), ensure_ascii=False)
-        return Accepted(contract.model_validate_json(coerced))
+        accepted = contract.model_validate_json(coerced)
+        to_json(accepted)
+        return Accepted(accepted)
+    except InvalidInput as error:
+        return Rejected((_violation((), str(error)),))
     except RecursionError:
         return Rejected(("the JSON is nested too deeply",))
     except ValidationError as error:
@@ -239,12 +255,16 @@ def _end_of_object(text: str, start: int) -> int | None:
 
 def _finite_or_not(text: str) -> float | str:
     value = float(text)
-    return value if math.isfinite(value) else _NotFinite(text)
+    if not math.isfinite(value):
+        return _NotFinite(text)
+    return value if Decimal(repr(value)) == Decimal(text) else _Long(text)
 
 
 def _coerced(value: Json, schema: Mapping[str, Json]) -> Json:
     """The value with conversions that lose nothing; what does not fit stays as it is."""
     schema = _only_choice(schema)
+    if isinstance(value, _Long):
+        return value.text if _is_decimal(schema) else value
     if isinstance(value, str):
         return _coerced_text(value, schema)
     if isinstance(value, dict):
@@ -261,6 +281,11 @@ def _only_choice(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """What an optional field is when it is given; with several choices left, nothing is sure."""
     choices = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
     return choices[0] if len(choices) == 1 else schema
+
+
+def _is_decimal(schema: Mapping[str, Json]) -> bool:
+    kinds = {choice.get("type") for choice in schema.get("anyOf", [])}
+    return {"number", "string"} <= kinds
 
 
 def _is_exact(value: float) -> bool:

@@ -1,5 +1,6 @@
 """Lambda entry point of the step."""
 
+from autoops.adapters.counting import token_counter
 from autoops.adapters.gate import gate
 from autoops.config import settings
 from autoops.lambda_runtime import lambda_handler_for
@@ -11,5 +12,6 @@ handler = lambda_handler_for(
     returns=Output,
     recorded=False,
     gate=gate,
+    counter=token_counter,
     embedding_model=lambda: settings().embedding_model,
 )

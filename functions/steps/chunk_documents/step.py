@@ -1,6 +1,6 @@
 """Cut the texts of a batch into chunks."""
 
-from autoops.domain.chunking import chunks_of
+from autoops.domain.chunking import chunks_of, misfit
 from autoops.domain.contracts import Contract, Run
 from autoops.domain.passages import Chunk, DocumentState, DocumentText
 from autoops.domain.references import Private
@@ -30,26 +30,28 @@ class Output(Contract):
 
 
 def chunk_documents(given: Input, run: Run) -> Output:
-    """Cut each text; a document without a chunk is named."""
-    cut = [(text, chunks_of(run.tenant, text)) for text in given.texts]
+    """Cut each text; a document without a chunk, or with more than fits, is named and left out."""
+    cut = [_cut(run.tenant, text) for text in given.texts]
     chunks = tuple(chunk for _, pieces in cut for chunk in pieces)
     return Output(
         count=len(chunks),
         chunks=chunks,
         texts=tuple(chunk.text for chunk in chunks),
-        documents=tuple(_so_far(text, len(pieces)) for text, pieces in cut),
+        documents=tuple(document for document, _ in cut),
     )
 
 
-def _so_far(text: DocumentText, chunks: int) -> IngestedDocument:
-    readable = text.state in (DocumentState.OK, DocumentState.PARTIAL)
-    if readable and not chunks:
-        return IngestedDocument(
-            document=text.document,
-            state=DocumentState.NO_CONTENT,
-            chunks=0,
-            problem="no text is left after cutting",
-        )
+def _cut(tenant: str, text: DocumentText) -> tuple[IngestedDocument, tuple[Chunk, ...]]:
+    chunks = chunks_of(tenant, text)
+    problem = misfit(chunks)
+    if problem:
+        return _named(text, DocumentState.TOO_LARGE, problem), ()
+    if text.state in (DocumentState.OK, DocumentState.PARTIAL) and not chunks:
+        return _named(text, DocumentState.NO_CONTENT, "no text is left after cutting"), ()
     return IngestedDocument(
-        document=text.document, state=text.state, chunks=chunks, problem=text.problem
-    )
+        document=text.document, state=text.state, chunks=len(chunks), problem=text.problem
+    ), chunks
+
+
+def _named(text: DocumentText, state: DocumentState, problem: str) -> IngestedDocument:
+    return IngestedDocument(document=text.document, state=state, chunks=0, problem=problem)

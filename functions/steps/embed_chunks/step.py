@@ -1,5 +1,9 @@
 """Turn the chunks of a batch into vectors, under an admitted call."""
 
+from typing import Annotated, Final
+
+from pydantic import Field
+
 from autoops.calls import PaidCalls
 from autoops.domain.claims import claim_for_texts
 from autoops.domain.contracts import Contract, Run
@@ -9,12 +13,15 @@ from autoops.embedding import embedded
 from autoops.gate import Gate
 from autoops.ports import ArtifactStore, Embedder
 
+TEXTS: Final = 2_000
+"""More are not embedded within the function's timeout, one request each."""
+
 
 class Input(Contract):
     """The texts of the chunks and the call path that was admitted for them."""
 
     call: str
-    texts: Private[tuple[str, ...]]
+    texts: Private[Annotated[tuple[str, ...], Field(max_length=TEXTS)]]
 
 
 class Output(Contract):

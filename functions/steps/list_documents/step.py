@@ -1,7 +1,9 @@
 """List the documents to ingest, in batches that one Lambda call handles with ease."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from autoops.domain.contracts import Contract, Run
 from autoops.errors import InvalidInput
@@ -29,7 +31,7 @@ class Output(Contract):
     """The documents, in batches."""
 
     documents: int
-    batches: tuple[Batch, ...]
+    batches: Annotated[tuple[Batch, ...], Field(max_length=BATCHES)]
 
 
 def list_documents(given: Input, run: Run, documents: Documents) -> Output:

@@ -9,6 +9,7 @@ from autoops.calls import PaidCalls
 from autoops.domain.answers import schema_bytes
 from autoops.domain.claims import claim_for_texts
 from autoops.domain.contracts import Contract, Run
+from autoops.domain.forms import output_tokens
 from autoops.domain.model import Message, ModelRequest
 from autoops.domain.passages import Passage
 from autoops.domain.pricing import price_of
@@ -64,17 +65,19 @@ def retrieve_context(
     """Embed the question under its admitted call, query the index, write the request.
 
     Raises:
-        UnpricedModel: the chat model has no price.
+        UnpricedModel: the chat model has no price; nothing was paid.
         TryAgain, GiveUp: what embedder and index say.
     """
     calls = PaidCalls(run, gate, artifacts)
     claim = claim_for_texts(given.call, embedder.model, (given.question,))
+    prompt = read_prompt(PROMPT)
+    model = prompt.model or chat_model
+    price_of(model)  # refused before the embedding is paid for
     (vector,) = embedded(calls, claim, embedder, (given.question,)).rows()
     passages = index.query(run.tenant, given.question, vector, given.most)
     if not passages:
         return Output(found=0, dropped=(), passages=(), request=None)
-    prompt = read_prompt(PROMPT)
-    kept, request = _fitting(given.question, passages, prompt, prompt.model or chat_model)
+    kept, request = _fitting(given.question, passages, prompt, model)
     dropped = tuple(passage.id for passage in passages[len(kept) :])
     return Output(found=len(kept), dropped=dropped, passages=kept, request=request)
 
@@ -83,7 +86,7 @@ def _fitting(
     question: str, passages: tuple[Passage, ...], prompt: Prompt, model: str
 ) -> tuple[tuple[Passage, ...], ModelRequest]:
     """The request with as many of the best passages as the model's context surely holds."""
-    room = price_of(model).context - prompt.max_tokens
+    room = price_of(model).context - output_tokens(model, prompt.max_tokens)
     kept = passages
     request = _request(question, kept, prompt, model)
     while len(kept) > 1 and request.input_bound(schema_bytes(prompt.answer)) > room:
@@ -112,5 +115,6 @@ def _request(
         system=prompt.block("system"),
         messages=(Message(role="user", blocks=tuple(blocks)),),
         answer=prompt.answer,
-        max_tokens=prompt.max_tokens,
+        max_tokens=output_tokens(model, prompt.max_tokens),
+        tier=prompt.tier,
     )

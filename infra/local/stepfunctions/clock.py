@@ -23,7 +23,7 @@ class Clock(Protocol):
         """The present moment in milliseconds."""
         ...
 
-    def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
+    def call_at(self, due: int, callback: Callable[[], object]) -> Timer:
         """Call back once, at `due` milliseconds or as soon as possible after it."""
         ...
 
@@ -35,10 +35,10 @@ class Clock(Protocol):
 class _Timer:
     __slots__ = ("callback", "due", "order")
 
-    def __init__(self, due: int, order: int, callback: Callable[[], None]) -> None:
+    def __init__(self, due: int, order: int, callback: Callable[[], object]) -> None:
         self.due = due
         self.order = order
-        self.callback: Callable[[], None] | None = callback
+        self.callback: Callable[[], object] | None = callback
 
     def __lt__(self, other: "_Timer") -> bool:
         return (self.due, self.order) < (other.due, other.order)
@@ -54,7 +54,7 @@ class _Timers:
         self._heap: list[_Timer] = []
         self._order = 0
 
-    def add(self, due: int, callback: Callable[[], None]) -> _Timer:
+    def add(self, due: int, callback: Callable[[], object]) -> _Timer:
         self._order += 1
         timer = _Timer(due, self._order, callback)
         heapq.heappush(self._heap, timer)
@@ -88,7 +88,7 @@ class RealClock:
         """Milliseconds since 1970."""
         return time.time_ns() // 1_000_000
 
-    def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
+    def call_at(self, due: int, callback: Callable[[], object]) -> Timer:
         """Call back on the running loop."""
         timer = self._timers.add(due, callback)
         if self._alarm is None or due < self._alarm_due:
@@ -131,7 +131,7 @@ class VirtualClock:
         """The virtual moment in milliseconds."""
         return self._now
 
-    def call_at(self, due: int, callback: Callable[[], None]) -> Timer:
+    def call_at(self, due: int, callback: Callable[[], object]) -> Timer:
         """Call back when the clock is moved to `due` or past it; equal moments in call order."""
         return self._timers.add(max(due, self._now), callback)
 

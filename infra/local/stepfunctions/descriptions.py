@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from local.constants import REDRIVE_DAYS
+from local.constants import HISTORY_EVENTS, REDRIVE_DAYS
 from local.stepfunctions.run import Run, Status
 
 _DAY: Final = 86_400_000
@@ -69,6 +69,8 @@ def redrive_refusal(run: Run, now: int) -> str | None:
         return "Execution is SUCCEEDED and cannot be redriven"
     if now - (run.stopped or now) > REDRIVE_DAYS * _DAY:
         return f"Execution is past its redrivable period of {REDRIVE_DAYS} days"
+    if len(run.history) >= HISTORY_EVENTS - 1:
+        return "Execution has reached the maximum number of history events"
     return None
 
 

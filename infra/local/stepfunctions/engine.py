@@ -156,7 +156,9 @@ class Engine:
     def _identity(self, target: Target, name: str, map_run_arn: str | None) -> Identity:
         machine = target.machine
         if machine.express:
-            arn = self.names.express(machine.name, name, self.new_id())
+            # A map run finds its children again by their names.
+            once = self.new_id() if map_run_arn is None else name
+            arn = self.names.express(machine.name, name, once)
         else:
             arn = self.names.execution(machine.name, name)
         return Identity(

@@ -46,8 +46,7 @@ class Executions:
         live.revision_id = revision.id
         live.definition = revision.definition
         self._lives[run.identity.arn] = live
-        # An Express execution lives in memory only, as on AWS.
-        if self._journal is not None and not run.identity.express:
+        if self._journal is not None and not _passing(run):
             live.id = self._journal.next_id()
             stored = Stored(
                 live.id, run.identity, revision.definition, revision.id, run.input.text, run.started
@@ -82,7 +81,7 @@ class Executions:
         rows = []
         endings = {}
         for live, incoming, at in turn:
-            if live.run.identity.express:
+            if _passing(live.run):
                 continue
             # An execution and the first thing that happened to it are kept together or not at all.
             if live.start is not None:
@@ -97,8 +96,8 @@ class Executions:
         return journal.prepare(starts, rows, list(endings.values()))
 
     def forget(self, live: Live) -> None:
-        """Let an ended execution leave memory: the journal has it, or it is Express."""
-        if self._journal is not None or live.run.identity.express:
+        """Let an ended execution leave memory: the journal has it, or nobody asks for it."""
+        if self._journal is not None or _passing(live.run):
             self._lives.pop(live.run.identity.arn, None)
 
     def summaries(self, column: str, arn: str) -> list[dict[str, Any]]:
@@ -144,6 +143,14 @@ class Executions:
         live.starts_told = run.redrives + 1
         live.ends_told = run.redrives if run.open else live.starts_told
         return live, [command for command in waiting.values() if _still(run, command)]
+
+
+def _passing(run: Run) -> bool:
+    """Whether an execution lives in memory only and leaves nothing behind, as Express does on AWS.
+
+    The children of a map run stay: a redrive, or a restart, repeats none that succeeded.
+    """
+    return run.identity.express and run.identity.map_run_arn is None
 
 
 def _note(waiting: dict[int, Command], commands: list[Command]) -> None:

@@ -1,31 +1,38 @@
-"""The pytest plug-in: the fixture `sfn` runs JSONata state machines in virtual time.
+"""The pytest plug-in: brings the fixtures `sfn` and `durable_sfn`, or says what they need."""
 
-async def test_a_late_approval_is_refused(sfn):
-    sfn.function("ask", lambda event: tokens.append(event["token"]))
-    execution = await sfn.start(definition, {"amount": 900})
-    await sfn.advance(hours=24)
-    assert execution.error == "ApprovalExpired"
-"""
+from typing import Final
 
-from collections.abc import AsyncIterator
-from pathlib import Path
+import pytest
 
-import pytest_asyncio
-
-from local.stepfunctions.testing import StepFunctions
+_NAME: Final = "autoops-stepfunctions-fixtures"
 
 
-@pytest_asyncio.fixture
-async def sfn() -> AsyncIterator[StepFunctions]:
-    """State machines under test, with virtual time and functions in this process."""
-    machines = StepFunctions()
-    yield machines
-    await machines.close()
+def pytest_configure(config: pytest.Config) -> None:
+    """Bring the fixtures; without what they need, pytest still runs every other test."""
+    try:
+        from local.stepfunctions import fixtures
+    except ModuleNotFoundError as missing:
+        config.pluginmanager.register(_Missing(str(missing.name)), _NAME)
+    else:
+        config.pluginmanager.register(fixtures, _NAME)
 
 
-@pytest_asyncio.fixture
-async def durable_sfn(tmp_path: Path) -> AsyncIterator[StepFunctions]:
-    """As `sfn`, with a journal: faults may kill the engine."""
-    machines = StepFunctions(journal=tmp_path / "journal.db")
-    yield machines
-    await machines.close()
+class _Missing:
+    """Fixtures that say which package is not there."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    @pytest.fixture
+    def sfn(self) -> None:
+        """Fails with what to install."""
+        self._fail()
+
+    @pytest.fixture
+    def durable_sfn(self) -> None:
+        """Fails with what to install."""
+        self._fail()
+
+    def _fail(self) -> None:
+        wanted = "pip install '<folder of autoops>[stepfunctions]'"
+        pytest.fail(f"the fixture needs the package {self._package}: {wanted}", pytrace=False)

@@ -11,12 +11,14 @@ import boto3
 import uvicorn
 from botocore.config import Config
 
-from local.constants import LAMBDA_SECONDS, REGION
+from local.constants import EXECUTION_DAYS, LAMBDA_SECONDS, REGION
 from local.invoke import InvokeRefusedError, InvokeResult
 from local.stepfunctions.api.app import stepfunctions_app
+from local.stepfunctions.clock import RealClock
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.integrations.runner import Integrations
 from local.stepfunctions.journal import Journal
+from local.stepfunctions.retention import DAY, forget_ended
 
 _log = logging.getLogger(__name__)
 _ADDRESS: Final = "127.0.0.1"
@@ -24,7 +26,12 @@ _CONNECT_SECONDS: Final = 5
 
 
 async def serve(
-    port: int, *, journal: Path | None = None, endpoint: str | None = None, region: str = REGION
+    port: int,
+    *,
+    journal: Path | None = None,
+    endpoint: str | None = None,
+    region: str = REGION,
+    keep_days: int = EXECUTION_DAYS,
 ) -> None:
     """Answer the Step Functions API on the loopback until interrupted.
 
@@ -33,7 +40,10 @@ async def serve(
         journal: a file that survives the process; without one nothing does.
         endpoint: where tasks find AWS services and Lambda, AWS itself unless given.
         region: the region in ARNs.
+        keep_days: so many days the journal keeps executions that ended; 0 keeps them for ever.
     """
+    if journal is not None and keep_days:
+        forget_ended(journal, RealClock().now() - keep_days * DAY)
     kept = None if journal is None else Journal(journal)
     clients = client_factory(endpoint, region)
     tasks = Integrations(RemoteFunctions(clients), clients)

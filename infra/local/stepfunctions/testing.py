@@ -5,11 +5,12 @@ import inspect
 import itertools
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from local.faults import Faults, Kind, Moment, at
+from local.faults import Fault, Faults, Kind, Moment, at, faults_at
 from local.invoke import InvokeRefusedError, InvokeResult
 from local.stepfunctions.clock import VirtualClock
 from local.stepfunctions.engine import Engine
@@ -22,6 +23,7 @@ from local.stepfunctions.virtual_time import pass_time
 
 Handler = Callable[[Any], Any]
 _YEAR: Final = 366 * 86_400_000
+_FIRST: Final = "machine-1"
 
 
 class Functions:
@@ -81,6 +83,10 @@ def _error_object(error: Exception) -> dict[str, Any]:
 def _name(function_arn: str) -> str:
     parts = function_arn.split(":")
     return parts[6] if len(parts) > 6 else parts[0]
+
+
+def _milliseconds(duration: Mapping[str, float]) -> int:
+    return round(timedelta(**duration).total_seconds() * 1000)
 
 
 class Execution:
@@ -149,6 +155,7 @@ class StepFunctions:
         self._seed = seed
         self._path = journal
         self._names = itertools.count(1)
+        self._quiet = itertools.count(1)
         self._callbacks: list[Callable[[], None]] = []
         self.crashes = 0
         self._last: Execution | None = None
@@ -168,7 +175,7 @@ class StepFunctions:
         moment: Moment | str,
         kind: Kind | str,
         *,
-        machine: str = "machine-1",
+        machine: str = _FIRST,
         visit: int = 0,
         error: str | None = None,
     ) -> None:
@@ -221,7 +228,7 @@ class StepFunctions:
         """Answer a task token; a fault may lose or double the answer.
 
         Raises:
-            ApiError: the token is not accepted.
+            ApiError: the token is not accepted, or a fault refused the answer.
         """
         self._answer(token, lambda: self.engine.send_task_success(token, dumps(output)))
 
@@ -229,7 +236,7 @@ class StepFunctions:
         """Fail a task by its token; a fault may lose or double the answer.
 
         Raises:
-            ApiError: the token is not accepted.
+            ApiError: the token is not accepted, or a fault refused the answer.
         """
         self._answer(token, lambda: self.engine.send_task_failure(token, error, cause))
 
@@ -275,15 +282,49 @@ class StepFunctions:
 
     async def advance(self, **duration: float) -> None:
         """Let time pass, such as `advance(hours=24)`."""
-        target = self.clock.now() + round(timedelta(**duration).total_seconds() * 1000)
+        target = self.clock.now() + _milliseconds(duration)
         await pass_time(self.clock, target, self.settle)
         self.clock.move_to(target)
+
+    def later(self, call: Callable[[], object], **duration: float) -> None:
+        """Call at a moment to come, such as `later(lambda: sfn.succeed(token, 1), hours=3)`."""
+        self.clock.call_at(self.clock.now() + _milliseconds(duration), call)
 
     async def finish(self, execution: Execution) -> Execution:
         """Let as much time pass as the execution needs to end, a year at most."""
         target = self.clock.now() + _YEAR
         await pass_time(self.clock, target, self.settle, lambda: execution.status == "RUNNING")
         return execution
+
+    async def possible_faults(
+        self, definition: Mapping[str, Any], given: JsonValue = None, *, answer: JsonValue = None
+    ) -> list[Fault]:
+        """Every fault that can strike a machine for an input.
+
+        The machine runs once without faults, as long as it needs in virtual time. Add one of the
+        faults to another `StepFunctions` and start the machine there as its first.
+
+        Args:
+            definition: ASL.
+            given: the input, an empty object unless given.
+            answer: what tokens that no function answers are answered with.
+        """
+        name = f"quiet-{next(self._quiet)}"
+        before = len(self.faults.points())
+        execution = await self.start(self.create(definition, name), given)
+
+        async def settle() -> None:
+            await self.settle()
+            for token in list(self.engine.driver.tokens):
+                self.engine.send_task_success(token, dumps(answer))
+                await self.settle()
+
+        target = self.clock.now() + _YEAR
+        await pass_time(self.clock, target, settle, lambda: execution.status == "RUNNING")
+        passed = self.faults.points()[before:]
+        return faults_at(
+            replace(point, machine=_FIRST) if point.machine == name else point for point in passed
+        )
 
     async def sleep(self, seconds: float) -> None:
         """For handlers: take so much virtual time."""

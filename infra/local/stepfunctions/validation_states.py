@@ -85,10 +85,24 @@ def check_state(state: JsonValue, place: str, language: str, kind: str) -> Itera
         return
     for check in (_transition, _language, _details, _time_limits):
         yield from check(state, place, own)
-    if state["Type"] == "Task":
-        yield from _resource(str(state["Resource"]), f"{place}/Resource", kind)
+    yield from _allowed_in(kind, state, place)
     if own == "JSONata":
         yield from _expressions(state, place)
+
+
+def _allowed_in(kind: str, state: Mapping[str, Any], place: str) -> Iterator[Diagnostic]:
+    if state["Type"] == "Task":
+        yield from _resource(str(state["Resource"]), f"{place}/Resource", kind)
+    elif state["Type"] == "Map" and kind == "EXPRESS":
+        yield from _express_map(state, place)
+
+
+def _express_map(state: Mapping[str, Any], place: str) -> Iterator[Diagnostic]:
+    processor = state.get("ItemProcessor")
+    config = processor.get("ProcessorConfig") if isinstance(processor, dict) else None
+    if isinstance(config, dict) and config.get("Mode") == "DISTRIBUTED":
+        sentence = "Express state machine does not support 'DISTRIBUTED' mode"
+        yield Diagnostic(_SCHEMA, sentence, f"{place}/ItemProcessor/ProcessorConfig/Mode")
 
 
 def _transition(state: Mapping[str, Any], place: str, _: str) -> Iterator[Diagnostic]:

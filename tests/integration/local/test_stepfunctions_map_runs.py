@@ -1,5 +1,6 @@
 """Distributed Map: readers, batches, tolerated failures, results in S3, redrive."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -9,9 +10,9 @@ import pytest
 from moto import mock_aws
 
 from local.stepfunctions.api.app import respond
-from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.jsontext import JsonValue, dumps
 from local.stepfunctions.testing import Execution, StepFunctions
-from unit.local.stepfunctions.asl import machine, program, task
+from unit.local.stepfunctions.asl import distributed, machine, program, task
 
 
 def client(service: str) -> Any:
@@ -28,13 +29,6 @@ def sfn() -> Iterator[StepFunctions]:
 
 def put(key: str, body: str) -> None:
     client("s3").put_object(Bucket="data", Key=key, Body=body.encode())
-
-
-def distributed(**fields: JsonValue) -> dict[str, Any]:
-    """A Distributed Map that hands its items through."""
-    processor = fields.pop("ItemProcessor", program(Each={"Type": "Pass"}))
-    config = {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}
-    return {"Type": "Map", "ItemProcessor": {**processor, "ProcessorConfig": config}, **fields}
 
 
 def reader(kind: str, key: str, **config: JsonValue) -> dict[str, Any]:
@@ -67,6 +61,51 @@ async def test_each_format_is_read_as_aws_reads_it(sfn: StepFunctions) -> None:
     assert await output(sfn, distributed(ItemReader=semicolons)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "sign"),
+    [("COMMA", ","), ("PIPE", "|"), ("SEMICOLON", ";"), ("SPACE", " "), ("TAB", "\t")],
+)
+async def test_every_delimiter_of_a_table_is_known(
+    sfn: StepFunctions, name: str, sign: str
+) -> None:
+    put("a.csv", f"id{sign}name\n1{sign}ann\n")
+    config = {"CSVHeaderLocation": "FIRST_ROW", "CSVDelimiter": name}
+    state = distributed(ItemReader=reader("CSV", "a.csv", **config))
+    assert await output(sfn, state) == [{"id": "1", "name": "ann"}]
+
+
+async def test_a_reader_takes_a_part_of_a_document_and_no_more_items_than_asked(
+    sfn: StepFunctions,
+) -> None:
+    put("a.json", '{"found": {"items": [1, 2, 3]}}')
+    config = {"ItemsPointer": "/found/items", "MaxItems": "{% $states.input.most %}"}
+    state = distributed(ItemReader=reader("JSON", "{% $states.input.key %}", **config))
+    assert await output(sfn, state, {"most": 2, "key": "a.json"}) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "body"),
+    [
+        ("JSON", "a.json", "{"),
+        ("JSON", "b.json", '{"no": "array"}'),
+        ("JSONL", "a.jsonl", '{"n": 1}\n{"n":'),
+        ("CSV", "a.csv", "id,id\n1,2\n"),
+        ("MANIFEST", "m.json", "{}"),
+        ("PARQUET", "a.parquet", "PAR1"),
+        ("JSON", "missing.json", None),
+    ],
+)
+async def test_what_cannot_be_read_fails_the_map_by_awss_name(
+    sfn: StepFunctions, kind: str, key: str, body: str | None
+) -> None:
+    if body is not None:
+        put(key, body)
+    catch = [{"ErrorEquals": ["States.ItemReaderFailed"], "Next": "After"}]
+    state = distributed(ItemReader=reader(kind, key), Catch=catch, Next="After")
+    execution = await sfn.start(machine(All=state, After={"Type": "Pass"}))
+    assert execution.output["Error"] == "States.ItemReaderFailed"
+
+
 async def test_a_listing_gives_the_objects_of_a_bucket(sfn: StepFunctions) -> None:
     put("docs/1", "a")
     put("docs/2", "bb")
@@ -90,6 +129,15 @@ async def test_a_manifest_names_the_files_to_read(sfn: StepFunctions) -> None:
     state = distributed(ItemReader=reader("MANIFEST", "manifest.json"))
     keys = [item["Key"] for item in await output(sfn, state)]
     assert keys == ["docs/1", "docs/2"]
+
+
+async def test_the_files_of_a_manifest_may_be_compressed(sfn: StepFunctions) -> None:
+    body = gzip.compress(b'"data","docs/1"\n')
+    client("s3").put_object(Bucket="data", Key="part.csv.gz", Body=body)
+    files = {"fileSchema": "Bucket, Key", "files": [{"key": "part.csv.gz"}]}
+    put("manifest.json", json.dumps({"destinationBucket": "arn:aws:s3:::data", **files}))
+    state = distributed(ItemReader=reader("MANIFEST", "manifest.json"))
+    assert await output(sfn, state) == [{"Bucket": "data", "Key": "docs/1"}]
 
 
 async def test_batches_keep_to_their_size_and_carry_the_batch_input(sfn: StepFunctions) -> None:
@@ -147,6 +195,58 @@ async def test_results_are_written_with_a_manifest(sfn: StepFunctions) -> None:
     body = client("s3").get_object(Bucket="data", Key=details["Key"])["Body"].read()
     files = json.loads(body)["ResultFiles"]
     assert [len(files[group]) for group in ("SUCCEEDED", "FAILED", "PENDING")] == [1, 1, 0]
+
+
+def written(key: str) -> str:
+    body: bytes = client("s3").get_object(Bucket="data", Key=key)["Body"].read()
+    return body.decode()
+
+
+async def test_results_are_written_though_too_many_failed(sfn: StepFunctions) -> None:
+    odd_fails(sfn, ["down"])
+    arguments = {"Bucket": "data", "Prefix": "results/"}
+    writer = {"Resource": "arn:aws:states:::s3:putObject", "Arguments": arguments}
+    state = fragile(Items=[0, 1], MaxConcurrency=1, ResultWriter=writer)
+    execution = await sfn.start(machine(All=state))
+    assert execution.error == "States.ExceedToleratedFailureThreshold"
+    keys = [entry["Key"] for entry in client("s3").list_objects_v2(Bucket="data")["Contents"]]
+    names = sorted(key.rsplit("/", 1)[1] for key in keys)
+    assert names == ["FAILED_0.json", "SUCCEEDED_0.json", "manifest.json"]
+    failed = json.loads(written(next(key for key in keys if "FAILED" in key)))
+    assert (failed[0]["Error"], failed[0]["Input"]) == ("ConnectionError", "1")
+
+
+@pytest.mark.parametrize(
+    ("transformation", "expected"),
+    [("COMPACT", "[0,1]\n[1,2]"), ("FLATTEN", "0\n1\n1\n2")],
+)
+async def test_results_are_written_as_the_writer_is_told(
+    sfn: StepFunctions, transformation: str, expected: str
+) -> None:
+    each = program(Each={"Type": "Pass", "Output": "{% [$states.input, $states.input + 1] %}"})
+    config = {"OutputType": "JSONL", "Transformation": transformation}
+    arguments = {"Bucket": "data", "Prefix": "{% 'a' & 'b' %}"}
+    writer = {"Resource": "arn:aws:states:::s3:putObject", "Arguments": arguments}
+    state = distributed(
+        Items=[0, 1], ItemProcessor=each, ResultWriter={**writer, "WriterConfig": config}
+    )
+    details = (await output(sfn, state))["ResultWriterDetails"]
+    assert details["Key"].startswith("ab/")
+    manifest = json.loads(written(details["Key"]))
+    assert written(manifest["ResultFiles"]["SUCCEEDED"][0]["Key"]) == expected
+    counts = await respond(
+        sfn.engine, "DescribeMapRun", dumps({"mapRunArn": manifest["MapRunArn"]}).encode()
+    )
+    assert counts[1]["executionCounts"]["resultsWritten"] == 2
+
+
+async def test_a_bucket_that_cannot_be_written_fails_the_map_by_awss_name(
+    sfn: StepFunctions,
+) -> None:
+    for arguments in ({"Bucket": "none"}, {}):
+        writer = {"Resource": "arn:aws:states:::s3:putObject", "Arguments": arguments}
+        execution = await sfn.start(machine(All=distributed(Items=[1], ResultWriter=writer)))
+        assert execution.error == "States.ResultWriterFailed"
 
 
 async def test_a_redrive_runs_only_the_children_that_failed(sfn: StepFunctions) -> None:

@@ -2,10 +2,12 @@
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +25,10 @@ class Server:
     """The process and a client of it."""
 
     def __init__(self, journal: Path) -> None:
+        self.journal = journal
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        self._journal = journal
         session: Any = boto3.session.Session("local", "local", region_name="us-east-1")
         config = Config(retries={"total_max_attempts": 1})
         url = f"http://127.0.0.1:{self.port}"
@@ -36,7 +38,7 @@ class Server:
     def start(self) -> "subprocess.Popen[bytes]":
         paths = os.pathsep.join(str(ROOT / name) for name in ("functions", "infra"))
         program = [sys.executable, "-m", "local.stepfunctions", "--port", str(self.port)]
-        program += ["--journal", str(self._journal)]
+        program += ["--journal", str(self.journal)]
         environment = {**os.environ, "PYTHONPATH": paths}
         self.process = subprocess.Popen(program, env=environment)
         for _ in range(600):
@@ -78,3 +80,32 @@ def test_what_was_answered_is_still_there_after_a_kill(server: Server) -> None:
     server.start()
     described = server.client.describe_execution(executionArn=started["executionArn"])
     assert (described["status"], described["error"]) == ("ABORTED", "Enough")
+
+
+def test_what_ended_long_ago_is_gone_after_a_start(server: Server) -> None:
+    role = "arn:aws:iam::123456789012:role/r"
+    made = server.client.create_state_machine(name="m", definition=ASL, roleArn=role)
+    for name in ("old", "young"):
+        started = server.client.start_execution(stateMachineArn=made["stateMachineArn"], name=name)
+        server.client.stop_execution(executionArn=started["executionArn"])
+    server.kill()
+    with closing(sqlite3.connect(server.journal, isolation_level=None)) as db:
+        old = "summary = json_set(summary, '$.stopDate', 0)"
+        db.execute(f"UPDATE execution SET {old} WHERE arn LIKE '%:old'")  # noqa: S608
+    server.start()
+    listed = server.client.list_executions(stateMachineArn=made["stateMachineArn"])
+    assert [entry["name"] for entry in listed["executions"]] == ["young"]
+
+
+def test_calls_with_a_host_prefix_arrive(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DISABLE_HOST_PREFIX_INJECTION", "true")
+    session: Any = boto3.session.Session("local", "local", region_name="us-east-1")
+    client = session.client("stepfunctions", endpoint_url=f"http://127.0.0.1:{server.port}")
+    role = "arn:aws:iam::123456789012:role/r"
+    state = '{"QueryLanguage":"JSONata","Type":"Pass","Output":"hi","End":true}'
+    assert client.test_state(definition=state, roleArn=role)["output"] == '"hi"'
+    text = f'{{"QueryLanguage":"JSONata","StartAt":"A","States":{{"A":{state}}}}}'
+    made = client.create_state_machine(name="q", definition=text, roleArn=role, type="EXPRESS")
+    answer = client.start_sync_execution(stateMachineArn=made["stateMachineArn"])
+    assert (answer["status"], answer["output"]) == ("SUCCEEDED", '"hi"')
+    client.close()

@@ -1,7 +1,9 @@
 """Bedrock by the real clients: what is sent, what comes back, what each failure means."""
 
 import json
+from decimal import Decimal
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from botocore.exceptions import (
@@ -24,7 +26,7 @@ from autoops.domain.answers import answer_schema
 from autoops.domain.contracts import Json, to_json
 from autoops.domain.forms import Form
 from autoops.domain.model import ModelReply
-from autoops.domain.pricing import Usage
+from autoops.domain.pricing import Tier, Usage
 from autoops.domain.structured import Accepted, Rejected, judge
 from autoops.errors import (
     AutoOpsError,
@@ -71,17 +73,72 @@ def test_a_reply_in_prose_is_text_without_tool_input() -> None:
     assert (reply.tool_input, reply.text) == (None, "I would rather explain.")
 
 
-def test_cached_tokens_are_counted_once_and_apart() -> None:
-    usage = {
-        "inputTokens": 562,
-        "outputTokens": 100,
-        "totalTokens": 3_721,
-        "cacheReadInputTokens": 3_059,
-        "cacheWriteInputTokens": 11,
-        "cacheDetails": [{"ttl": "1h", "inputTokens": 11}],
-    }
-    counted = replied(converse([called(ANSWER)], usage)).usage
-    assert counted == Usage(input=562, output=100, cache_read=3_059, cache_write=11)
+CACHED = {
+    "inputTokens": 562,
+    "outputTokens": 100,
+    "totalTokens": 3_732,
+    "cacheReadInputTokens": 3_059,
+    "cacheWriteInputTokens": 11,
+}
+
+
+@pytest.mark.parametrize(
+    ("details", "minutes", "hour"),
+    [
+        (None, 11, 0),
+        ([], 11, 0),
+        ([{"ttl": "5m", "inputTokens": 11}], 11, 0),
+        ([{"ttl": "1h", "inputTokens": 11}], 0, 11),
+        ([{"ttl": "5m", "inputTokens": 4}, {"ttl": "1h", "inputTokens": 7}], 4, 7),
+        ([{"ttl": "24h", "inputTokens": 11}], 0, 11),
+    ],
+)
+def test_cached_tokens_are_counted_once_and_by_how_long_they_are_kept(
+    details: Json, minutes: int, hour: int
+) -> None:
+    usage = CACHED if details is None else {**CACHED, "cacheDetails": details}
+    assert replied(converse([called(ANSWER)], usage)).usage == Usage(
+        input=562, output=100, cache_read=3_059, cache_write=minutes, cache_write_hour=hour
+    )
+
+
+def test_the_tier_that_served_is_the_tier_that_is_charged() -> None:
+    flex = request().model_copy(update={"tier": "flex"})
+    cases: list[tuple[str | None, Tier]] = [
+        ("flex", "flex"),
+        ("default", "default"),
+        (None, "flex"),
+    ]
+    for served, counted in cases:
+        answer = converse([called(ANSWER)])
+        if served is not None:
+            answer["serviceTier"] = {"type": served}
+        service = Service().says(answer)
+        usage = BedrockChat(service.client("bedrock-runtime")).converse(flex).usage
+        assert usage == Usage(input=30, output=7, tier=counted)
+        assert service.requests[0]["serviceTier"] == {"type": "flex"}
+
+
+@pytest.mark.parametrize("served", ["priority", "turbo"])
+def test_a_tier_that_was_not_asked_for_has_no_known_price(served: str) -> None:
+    answer = {**converse([called(ANSWER)]), "serviceTier": {"type": served}}
+    assert replied(answer).usage is None
+
+
+ARNS = [
+    "arn:aws:bedrock:us-east-1:111122223333:inference-profile/us.amazon.nova-lite-v1:0",
+    "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0",
+    "arn:aws:bedrock:us-east-1:111122223333:application-inference-profile/abc123",
+]
+
+
+@pytest.mark.parametrize("arn", ARNS)
+def test_a_model_is_asked_by_the_id_that_it_was_given(arn: str) -> None:
+    service = Service().says(converse([called(ANSWER)]))
+    reply = BedrockChat(service.client("bedrock-runtime")).converse(request(model=arn))
+    assert reply.tool_input == ANSWER
+    assert quote(arn, safe="") in service.paths[0]
+    assert "serviceTier" not in service.requests[0], "not every model takes one"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +149,7 @@ def test_cached_tokens_are_counted_once_and_apart() -> None:
         {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0},
         {"inputTokens": 30, "totalTokens": 30},
         {"outputTokens": 7, "totalTokens": 7},
+        {"inputTokens": -30, "outputTokens": 7, "totalTokens": -23},
     ],
 )
 def test_usage_that_is_not_said_is_unknown_and_not_nothing(usage: Json) -> None:
@@ -140,6 +198,46 @@ def test_an_answer_that_no_store_can_keep_is_kept_and_judged_as_text(odd: Json) 
     assert verdict.violations[0].startswith("text")
 
 
+def replied_with(tool_input: str) -> ModelReply:
+    """The reply to an answer whose tool input is this JSON text."""
+    body = json.dumps(converse([called("CANARY")])).replace('"CANARY"', tool_input)
+    return BedrockChat(Service([(200, body.encode())]).client("bedrock-runtime")).converse(
+        request()
+    )
+
+
+def test_fields_given_twice_in_tool_input_are_refused_with_their_paths() -> None:
+    quotes = '[{"passage":"p1","quote":"a","quote":"b"}]'
+    twice = f'{{"answered":true,"answered":false,"text":"x","citations":{quotes}}}'
+    reply = replied_with(twice)
+    assert (reply.tool_input, reply.text) == (None, twice)
+    verdict = judge(reply, "CitedAnswer")
+    assert isinstance(verdict, Rejected)
+    assert {violation.split(":")[0] for violation in verdict.violations} == {
+        "answered",
+        "citations.0.quote",
+    }
+
+
+@pytest.mark.parametrize(
+    ("price", "whole"),
+    [("12.50", True), ("3", True), ("9" * 40, True), ("12345678901234567.89", False)],
+)
+def test_a_number_in_tool_input_keeps_all_its_digits(price: str, whole: bool) -> None:
+    reply = replied_with(f'{{"price":{price}}}')
+    assert (reply.tool_input is not None) is whole
+    assert Decimal(str(reply.tool_input["price"]) if whole else reply.text[9:-1]) == Decimal(price)
+
+
+def test_a_client_is_left_as_it_was() -> None:
+    service = Service().says(converse([called(ANSWER)]), converse([called({"text": 1})]))
+    chat = BedrockChat(service.client("bedrock-runtime"))
+    assert chat.converse(request()).tool_input == ANSWER
+    assert chat.converse(request()).tool_input == {"text": 1}
+    events = chat._runtime.meta.events
+    assert events.emit("before-parse.bedrock-runtime.Converse", response_dict={}) == []
+
+
 def test_half_a_character_in_text_does_not_lose_the_reply() -> None:
     reply = replied(converse([{"text": "done \ud83d"}], stop="end_turn"))
     assert reply.text == "done \ufffd"
@@ -153,7 +251,16 @@ def test_tool_input_that_is_no_object_is_judged_as_it_came(value: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"<html>", b'{"output": {"message"', b'{"output":{}}']
+    "body",
+    [
+        b"",
+        b"{}",
+        b"<html>",
+        b'{"output": {"message"',
+        b'{"output":{}}',
+        b'{"output": "\xff"}',
+        b'{"output": ' + b"[" * 100_000,
+    ],
 )
 def test_an_answer_cut_off_on_its_way_may_have_been_charged(body: bytes) -> None:
     service = Service([(200, body)])
@@ -190,6 +297,13 @@ def test_a_strict_tool_goes_out_where_the_model_enforces_schemas() -> None:
     assert schema["additionalProperties"] is False
     assert "minLength" not in json.dumps(schema), "an enforcing grammar refuses lengths"
     assert "outputConfig" not in body
+
+
+def test_no_more_output_is_asked_for_than_was_reserved() -> None:
+    service = Service().says(converse([called(ANSWER)]))
+    absurd = request().model_copy(update={"max_tokens": 64_000})
+    BedrockChat(service.client("bedrock-runtime")).converse(absurd)
+    assert service.requests[0]["inferenceConfig"]["maxTokens"] == 10_000
 
 
 def test_a_plain_tool_keeps_the_whole_schema() -> None:
@@ -247,6 +361,9 @@ CODES = [
     ("ServiceQuotaExceededException", 400, ModelMisconfigured),
     ("UnrecognizedClientException", 403, ModelMisconfigured),
     ("ExpiredTokenException", 403, ModelMisconfigured),
+    ("Throttling", 400, ModelThrottled),
+    ("TooManyRequestsException", 429, ModelThrottled),
+    ("SomethingNewException", 429, ModelThrottled),
     ("SomethingNewException", 500, ModelUnavailable),
     ("SomethingNewException", 400, ModelMisconfigured),
 ]
@@ -263,11 +380,23 @@ def test_each_refusal_of_bedrock_is_one_of_our_errors(
     assert len(service.requests) == 1, "one attempt; the state machine repeats it"
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_gateways_answer_in_no_known_form_is_tried_again(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "ours"),
+    [
+        (429, ModelThrottled),
+        (500, ModelUnavailable),
+        (502, ModelTimedOut),
+        (503, ModelUnavailable),
+        (504, ModelTimedOut),
+    ],
+)
+def test_a_gateways_answer_in_no_known_form_says_whether_the_request_went_on(
+    status: int, ours: type[AutoOpsError]
+) -> None:
     service = Service([(status, b"<html>bad gateway</html>")])
-    with pytest.raises(ModelUnavailable):
+    with pytest.raises(AutoOpsError) as raised:
         BedrockChat(service.client("bedrock-runtime")).converse(request())
+    assert type(raised.value) is ours
 
 
 @pytest.mark.parametrize(
@@ -275,6 +404,7 @@ def test_a_gateways_answer_in_no_known_form_is_tried_again(status: int) -> None:
     [
         ("Input is too long for requested model.", ContextTooLong, "fewer passages"),
         ("Too many input tokens: 40000 > 32768", ContextTooLong, "fewer passages"),
+        ("Input Tokens Exceeded: Number of input tokens", ContextTooLong, "fewer passages"),
         ("on-demand throughput is not supported", ModelMisconfigured, "inference profile"),
     ],
 )
@@ -294,6 +424,12 @@ def test_what_bedrock_says_of_the_content_does_not_reach_the_message() -> None:
 
 
 URL: dict[str, Any] = {"endpoint_url": "http://127.0.0.1", "error": "x"}
+
+
+def tls(said: str) -> SSLError:
+    return SSLError(endpoint_url="http://127.0.0.1", error=OSError(said))
+
+
 BROKEN: list[tuple[Exception, type[AutoOpsError]]] = [
     (ReadTimeoutError(**URL), ModelTimedOut),
     (ConnectionClosedError(**URL), ModelTimedOut),
@@ -303,7 +439,8 @@ BROKEN: list[tuple[Exception, type[AutoOpsError]]] = [
     (ConnectTimeoutError(**URL), ModelUnavailable),
     (EndpointConnectionError(**URL), ModelUnavailable),
     (ProxyConnectionError(proxy_url="http://127.0.0.1", **URL), ModelUnavailable),
-    (SSLError(**URL), ModelUnavailable),
+    (tls("[SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired"), ModelUnavailable),
+    (tls("EOF occurred in violation of protocol"), ModelTimedOut),
     (NoCredentialsError(), ModelMisconfigured),
 ]
 
@@ -358,7 +495,7 @@ def test_a_batch_that_broke_off_was_charged_for_what_came_before(code: str) -> N
 
 
 def test_vectors_cut_off_on_their_way_may_have_been_charged() -> None:
-    with pytest.raises(ModelFaulted, match="cut off"):
+    with pytest.raises(ModelFaulted, match="cannot be read"):
         embedder(Service([(200, b'{"embedding": [0.')])).embed(["a"])
 
 

@@ -100,3 +100,21 @@ def test_no_item_holds_a_set_or_a_binary() -> None:
         for value in item.values():
             collect(value)
     assert kinds <= {"S", "N", "BOOL", "L", "NULL"}
+
+
+NUMBERS = {"meta": {"scores": [0.1, {"d": 1e-7}], "n": 3, "flag": True, "none": None, "tags": []}}
+
+
+def test_floats_in_a_steps_output_come_back_as_the_numbers_they_were() -> None:
+    ledger = on(FakeDynamoDB())
+    ledger.open_run(opened())
+    ledger.record_step(RUN, step(0, output=NUMBERS))
+    ledger.record_step(RUN, step(0, output=NUMBERS))
+    view = ledger.view(RUN.root)
+    assert view is not None
+    found = view.steps[0].output
+    assert found == NUMBERS
+    assert type(found["meta"]["n"]) is int
+    assert found["meta"]["flag"] is True
+    with pytest.raises(InvalidInput, match="NaN"):
+        ledger.record_step(RUN, step(1, output={"score": float("nan")}))

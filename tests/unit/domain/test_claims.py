@@ -40,6 +40,24 @@ def test_texts_to_embed_never_hold_more_tokens_than_the_bound(parts: list[str]) 
     assert worst >= price_of(EMBEDDER).actual(Usage(input=sum(map(bytes_of, parts)) + marks))
 
 
+def test_a_claim_holds_no_more_output_than_the_model_makes() -> None:
+    most = request().model_copy(update={"max_tokens": 10_000})
+    absurd = request().model_copy(update={"max_tokens": 64_000})
+    assert claim_for_request(CALL, absurd).worst == claim_for_request(CALL, most).worst
+
+
+def test_a_claim_holds_no_more_input_than_the_model_takes() -> None:
+    price = price_of(MODEL)
+    endless = request("x" * 2 * price.context)
+    full = price.worst_case(price.context, endless.max_tokens)
+    assert claim_for_request(CALL, endless).worst == full
+
+
+def test_a_tier_without_rates_claims_nothing() -> None:
+    with pytest.raises(UnpricedModel, match="priority"):
+        claim_for_request(CALL, request().model_copy(update={"tier": "priority"}))
+
+
 def test_many_short_texts_are_bounded_with_what_frames_each() -> None:
     usage = Usage(input=2_000 * PER_MESSAGE_TOKENS)
     assert claim_for_texts(CALL, EMBEDDER, ["a"] * 2_000).worst >= price_of(EMBEDDER).actual(usage)
@@ -64,6 +82,7 @@ CHANGES: dict[str, Callable[[ModelRequest], ModelRequest]] = {
     ),
     "temperature": lambda asked: asked.model_copy(update={"temperature": 0.5}),
     "max_tokens": lambda asked: asked.model_copy(update={"max_tokens": 801}),
+    "tier": lambda asked: asked.model_copy(update={"tier": "reserved"}),
 }
 
 

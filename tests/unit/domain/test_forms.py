@@ -6,7 +6,15 @@ import pytest
 
 from autoops.domain.answers import ANSWERS, answer_schema
 from autoops.domain.contracts import Json
-from autoops.domain.forms import ENFORCED, Abilities, Form, abilities_table, enforceable, form_for
+from autoops.domain.forms import (
+    ENFORCED,
+    Abilities,
+    Form,
+    abilities_table,
+    enforceable,
+    form_for,
+    output_tokens,
+)
 from autoops.domain.pricing import price_table
 
 
@@ -22,7 +30,12 @@ from autoops.domain.pricing import price_table
     ],
 )
 def test_the_strictest_form_wins(tools: str, json_schema: bool, form: Form) -> None:
-    assert Abilities.read({"tools": tools, "json_schema": json_schema}).form is form
+    assert (
+        Abilities.read(
+            {"tools": tools, "json_schema": json_schema, "most_output": 1, "counts_as": None}
+        ).form
+        is form
+    )
 
 
 def test_every_priced_model_that_answers_has_its_row() -> None:
@@ -36,12 +49,29 @@ def test_every_priced_model_that_answers_has_its_row() -> None:
     [
         ("local.extractive-v1", Form.TOOL),
         ("us.amazon.nova-lite-v1:0", Form.TOOL),
+        ("arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0", Form.TOOL),
+        ("arn:aws:bedrock:us-east-1:111122223333:application-inference-profile/a", Form.TEXT),
         ("amazon.nova-lite-v1:0:300k", Form.TEXT),
         ("vendor.claude-like-v1:0", Form.TEXT),
     ],
 )
 def test_no_form_is_guessed_from_a_name(model: str, form: Form) -> None:
     assert form_for(model) is form
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "asked"),
+    [
+        ("us.amazon.nova-lite-v1:0", 800, 800),
+        ("us.amazon.nova-lite-v1:0", 999_999_999, 10_000),
+        ("arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0", 10_001, 10_000),
+        ("vendor.unknown-v1:0", 64_000, 64_000),
+    ],
+)
+def test_no_more_output_is_asked_for_than_the_model_makes(
+    model: str, wanted: int, asked: int
+) -> None:
+    assert output_tokens(model, wanted) == asked
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))

@@ -60,12 +60,19 @@ def test_a_prompt_may_name_its_model(tmp_path: Path) -> None:
     assert read_prompt(ANSWER).model is None
 
 
+def test_a_prompt_may_ask_for_a_service_tier(tmp_path: Path) -> None:
+    tiered = FRONT.replace("answer: CitedAnswer\n", "answer: CitedAnswer\ntier: flex\n")
+    assert prompt(tmp_path, tiered + BODY).tier == "flex"
+    assert read_prompt(ANSWER).tier == "default"
+
+
 @pytest.mark.parametrize(
     ("front", "problem"),
     [
         (FRONT.replace("version: 3", "version: two"), "version has to be a whole number"),
         (FRONT.replace("max_tokens: 700", "max_tokens: 0"), "max_tokens has to be a whole number"),
         (FRONT.replace("answer:", "maximum: 7\nanswer:"), "unknown in front matter: maximum"),
+        (FRONT.replace("answer:", "tier: best\nanswer:"), "tier has to be one of default, pri"),
         ("", "has to begin with front matter"),
         ("Hello\n" + FRONT, "has to begin with front matter"),
     ],

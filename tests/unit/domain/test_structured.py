@@ -265,12 +265,27 @@ def test_a_decimal_keeps_its_digits() -> None:
 
 
 @pytest.mark.parametrize(
+    "price", ["12345678901234567.89", "0.1000000000000000055511151231257827", "12.50", "1e-7", "3"]
+)
+def test_a_number_for_a_decimal_keeps_all_its_digits(price: str) -> None:
+    verdict = judge(text(f'{{"qty":3,"price":{price},"paid":true}}'), "Order")
+    assert isinstance(verdict, Accepted)
+    assert cast("Order", verdict.value).price == Decimal(price)
+
+
+@pytest.mark.parametrize("price", ["1e999999999", "1e-999999999", "0e999999999", "9" * 1_001])
+def test_a_decimal_that_nothing_could_write_down_is_sent_back(price: str) -> None:
+    assert "digits" in refused(f'{{"qty":3,"price":"{price}","paid":true}}', Order)
+
+
+@pytest.mark.parametrize(
     ("said", "fields"),
     [
         ('{"qty":"1,200","price":"12.50","paid":true}', ["qty"]),
         ('{"qty":true,"price":1,"paid":"no"}', ["qty", "paid"]),
         ('{"qty":1.5,"price":1,"paid":true}', ["qty"]),
         ('{"qty":1e23,"price":1,"paid":true}', ["qty"]),
+        ('{"qty":3.00000000000000000001,"price":1,"paid":true}', ["qty"]),
         ('{"qty":3,"paid":true}', ["price"]),
         ('{"qty":3,"price":1,"paid":true,"note":""}', ["note"]),
         ("{}", ["qty", "price", "paid"]),

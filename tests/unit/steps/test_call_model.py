@@ -1,5 +1,7 @@
 """One call, judged: accepted, sent back with its violations, or given up under a real name."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from autoops.domain.admissions import AdmissionState
@@ -128,7 +130,10 @@ def test_an_empty_reply_is_sent_back_before_it_ends_the_run(bench: Bench) -> Non
     assert (payload["accepted"], payload["violations"], payload["cost"]) == (False, 1, COST)
 
 
-def test_three_attempts_at_an_answer_are_all_counted(bench: Bench) -> None:
+@pytest.mark.parametrize("last", [GOOD, {"answered": "still not"}])
+def test_three_attempts_at_an_answer_are_all_counted_whether_the_last_one_helps_or_not(
+    bench: Bench, last: Json
+) -> None:
     usages = [
         Usage(input=1_000, output=200),
         Usage(input=1_300, output=200),
@@ -139,10 +144,11 @@ def test_three_attempts_at_an_answer_are_all_counted(bench: Bench) -> None:
     for number, usage in enumerate(usages):
         event["input"] |= {"call": f"answer-question:r1/AskModel/0/{number}", "correction": number}
         bench.ledger.admit(run, bench.claim(event["input"]))
-        said = tool(GOOD, usage=usage) if number == 2 else text("Hm.", usage=usage)
+        said = tool(last, usage=usage) if number == 2 else text("Hm.", usage=usage)
         bench.model.script.append(said)
-        payload = bench.handle("call_model", event)
-        event["input"]["request"] = payload["again"]
+        fails = number == 2 and last is not GOOD
+        with pytest.raises(OutputRejected) if fails else nullcontext():
+            event["input"]["request"] = bench.handle("call_model", event)["again"]
     calls = bench.ledger.books[run.root].calls.values()
     total = sum((call.usage for call in calls if call.usage), Usage())
     assert (total.input, total.output) == (3_900, 450)

@@ -86,14 +86,14 @@ def listed(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     if status is not None and status not in _STATUSES:
         rule = f"Member must satisfy enum value set: [{', '.join(_STATUSES)}]"
         raise invalid(status, "statusFilter", rule)
-    page_bounds(params)
+    page_bounds(params, longest_token=_LONGEST_TOKEN)
     if "mapRunArn" in params:
         shapes = engine.map_run_executions(params["mapRunArn"])
     else:
         shapes = _of_machine(engine, params["stateMachineArn"])
     if status is not None:
         shapes = [shape for shape in shapes if shape["status"] == status]
-    found, following = result_page(params, shapes[::-1])
+    found, following = result_page(params, shapes[::-1], longest_token=_LONGEST_TOKEN)
     return {"executions": found, **following}
 
 

@@ -18,8 +18,8 @@ def describe(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
         "status": run.status,
         "startDate": run.started / 1000,
         "maxConcurrency": run.concurrency,
-        "toleratedFailureCount": run.tolerated_count,
-        "toleratedFailurePercentage": run.tolerated_share,
+        "toleratedFailureCount": run.tolerated_count or 0,
+        "toleratedFailurePercentage": float(run.tolerated_share or 0),
         "redriveCount": run.redrives,
         "itemCounts": _counts(run, run.item_counts),
         "executionCounts": _counts(run, [1] * run.total),
@@ -37,13 +37,13 @@ def _counts(run: MapRun, sizes: list[int]) -> dict[str, int]:
         counts[run.outcomes.get(index, "PENDING")] += size
     return {
         "pending": counts["PENDING"],
-        "running": 0,
+        "running": counts["RUNNING"],
         "succeeded": counts["SUCCEEDED"],
         "failed": counts["FAILED"],
         "timedOut": counts["TIMED_OUT"],
         "aborted": counts["ABORTED"],
         "total": sum(sizes),
-        "resultsWritten": 0,
+        "resultsWritten": run.written,
         "failuresNotRedrivable": 0,
         "pendingRedrive": 0,
     }
@@ -71,11 +71,13 @@ def listed(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def update(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
-    """UpdateMapRun: what it tolerates from now on."""
-    run = engine.map_runs.get(params["mapRunArn"])
-    run.tolerated_count = params.get("toleratedFailureCount", run.tolerated_count)
-    run.tolerated_share = params.get("toleratedFailurePercentage", run.tolerated_share)
-    run.concurrency = params.get("maxConcurrency", run.concurrency)
+    """UpdateMapRun: how many at once and what it tolerates from now on."""
+    engine.map_runs.update(
+        params["mapRunArn"],
+        params.get("maxConcurrency"),
+        params.get("toleratedFailureCount"),
+        params.get("toleratedFailurePercentage"),
+    )
     return {}
 
 

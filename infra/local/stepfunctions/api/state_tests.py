@@ -4,12 +4,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from local.stepfunctions.commands import RunTask
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError, StatesError
+from local.stepfunctions.integrations.exchange import recorded
 from local.stepfunctions.jsontext import Json, JsonValue
 from local.stepfunctions.run import Identity
 from local.stepfunctions.teststate.context import read_context
-from local.stepfunctions.teststate.mock_schema import check_mock
+from local.stepfunctions.teststate.inspection import inspect
 from local.stepfunctions.teststate.state import THRESHOLD, Bench, Tested, machine_of
 from local.stepfunctions.validation import diagnose
 
@@ -31,7 +33,11 @@ async def test_state(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any
         tested = await _outcome(engine, bench, state, mock, params)
     except StatesError as error:
         tested = Tested("FAILED", error=error)
-    return _answer(tested, params, state)
+    answer = _answer(tested)
+    if params.get("inspectionLevel", "INFO") != "INFO":
+        shown = inspect(bench, state, params.get("input", "{}"))
+        answer["inspectionData"] = {**shown, **tested.details}
+    return answer
 
 
 def _definition(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -86,6 +92,9 @@ def _check_result(state: Mapping[str, Any], mock: Mapping[str, Any]) -> None:
     if "ResultWriter" in state and not isinstance(result, dict):
         raise ApiError("ValidationException", "Mocked result must be a JSON object.")
     if state["Type"] == "Task":
+        # On first use: the SDK's models cost a tenth of a second of start-up.
+        from local.stepfunctions.teststate.mock_schema import check_mock
+
         mode = mock.get("fieldValidationMode", "STRICT")
         check_mock(str(state["Resource"]), result, mode)
 
@@ -138,18 +147,29 @@ async def _outcome(
     else:
         command = bench.enter()
     bench.set_retries(configuration.get("retrierRetryCount", 0))
-    if command is not None:
+    if command is not None and bench.state.jsonata:
         details["afterArguments"] = command.arguments.text
     if mock is not None:
         _give(bench, mock, details, configuration)
     elif command is not None:
+        details |= await _really(engine, bench, command, params)
+    tested = bench.outcome()
+    tested.details = details | tested.details
+    return tested
+
+
+async def _really(
+    engine: Engine, bench: Bench, command: RunTask, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run the task itself; returns what the level TRACE shows of its HTTP request."""
+    with recorded() as exchanges:
         try:
             bench.succeed(await engine.driver.try_task(bench.run, command))
         except StatesError as error:
             bench.fail(error)
-    tested = bench.outcome()
-    tested.details = details | tested.details
-    return tested
+    if not exchanges or params.get("inspectionLevel") != "TRACE":
+        return {}
+    return exchanges[-1].shown(reveal=bool(params.get("revealSecrets")))
 
 
 def _map_details(bench: Bench, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,7 +214,7 @@ def _too_many_failed(
     return too_many or (share is not None and 100 * failed / total > share)
 
 
-def _answer(tested: Tested, params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(tested: Tested) -> dict[str, Any]:
     shape: dict[str, Any] = {"status": tested.status}
     if tested.output is not None:
         shape["output"] = tested.output.text
@@ -203,11 +223,6 @@ def _answer(tested: Tested, params: Mapping[str, Any], state: Mapping[str, Any])
     if tested.error is not None:
         named = {"error": tested.error.error, "cause": tested.error.cause}
         shape |= {key: value for key, value in named.items() if value is not None}
-    if params.get("inspectionLevel", "INFO") != "INFO":
-        shape["inspectionData"] = {"input": params.get("input", "{}"), **tested.details}
-        mock = params.get("mock")
-        if mock is not None and "result" in mock and state["Type"] == "Task":
-            shape["inspectionData"]["result"] = mock["result"]
     return shape
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import boto3
@@ -59,6 +60,11 @@ class World:
             # One case starts after its activity was deleted.
             if "on_deleted" not in self.case["id"]:
                 self.engine.activities.create(name)
+        elif kind == "log_group":
+            # Another case may have made it: all share one account.
+            logs = make_client("logs")
+            with suppress(logs.exceptions.ResourceAlreadyExistsException):
+                logs.create_log_group(logGroupName=resource["name"])
         elif kind == "s3_bucket":
             make_client("s3").create_bucket(Bucket=resource["Bucket"])
         elif kind == "s3_object":

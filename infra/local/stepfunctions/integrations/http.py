@@ -2,14 +2,16 @@
 
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-import httpx
-
 from local.stepfunctions.errors import RUNTIME, StatesError
+from local.stepfunctions.integrations.exchange import Exchange, note
 from local.stepfunctions.jsontext import Json, JsonValue, dumps, loads
 from local.stepfunctions.tasks import TaskRequest
+
+if TYPE_CHECKING:
+    import httpx
 
 _SECONDS: Final = 60
 _SOCKET: Final = "States.Http.Socket"
@@ -32,19 +34,23 @@ def invoke_endpoint(clients: Callable[[str], Any] | None, request: TaskRequest) 
         str(name): _joined(value) for name, value in (arguments.get("Headers") or {}).items()
     }
     query = dict(arguments.get("QueryParameters") or {})
+    own = {name.lower() for name in headers}, set(query)
     _authenticate(clients, arguments, headers, query)
+    secrets = frozenset({name.lower() for name in headers} - own[0]), frozenset(set(query) - own[1])
+    content = _content(arguments, headers)
+    method, url = str(arguments["Method"]), str(arguments["ApiEndpoint"])
+    answer = _call(method, url, params=query, headers=headers, content=content)
+    note(Exchange(answer, *secrets))
+    return _output(answer)
+
+
+def _call(method: str, url: str, **content: Any) -> "httpx.Response":
+    import httpx  # 0.1 s of start-up that most machines do not need
+
     try:
-        answer = httpx.request(
-            str(arguments["Method"]),
-            str(arguments["ApiEndpoint"]),
-            params=query,
-            headers=headers,
-            content=_content(arguments, headers),
-            timeout=_SECONDS,
-        )
+        return httpx.request(method, url, timeout=_SECONDS, **content)
     except httpx.HTTPError as error:
         raise StatesError(_SOCKET, str(error)) from error
-    return _output(answer)
 
 
 def _joined(value: JsonValue) -> str:
@@ -65,7 +71,7 @@ def _content(arguments: Mapping[str, Any], headers: dict[str, str]) -> bytes | N
     return (body if isinstance(body, str) else dumps(body)).encode()
 
 
-def _output(answer: httpx.Response) -> Json:
+def _output(answer: "httpx.Response") -> Json:
     try:
         body = loads(answer.text) if answer.text else ""
     except ValueError:
@@ -110,11 +116,13 @@ def _authenticate(
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     elif kind == "OAUTH_CLIENT_CREDENTIALS":
         headers["Authorization"] = f"Bearer {_token(secret)}"
-    parameters = secret.get("invocation_http_parameters") or {}
-    headers |= {entry["key"]: entry["value"] for entry in parameters.get("header_parameters", ())}
-    query |= {
-        entry["key"]: entry["value"] for entry in parameters.get("query_string_parameters", ())
-    }
+    parameters = secret.get("invocation_http_parameters")
+    headers |= _pairs(parameters, "header_parameters")
+    query |= _pairs(parameters, "query_string_parameters")
+
+
+def _pairs(parameters: Mapping[str, Any] | None, group: str) -> dict[str, str]:
+    return {entry["key"]: entry["value"] for entry in (parameters or {}).get(group, ())}
 
 
 def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,18 +132,17 @@ def _secret(clients: Callable[[str], Any], connection: Mapping[str, Any]) -> dic
 
 
 def _token(secret: Mapping[str, Any]) -> str:
+    # The laptop's EventBridge keeps some members under other names than AWS does.
+    known = {**secret, **secret.get("client_parameters", {})}
+    extra = known.get("oauth_http_parameters") or known.get("o_auth_http_parameters")
     form = {
         "grant_type": "client_credentials",
-        "client_id": secret["client_id"],
-        "client_secret": secret["client_secret"],
+        "client_id": known["client_id"],
+        "client_secret": known["client_secret"],
+        **_pairs(extra, "body_parameters"),
     }
     endpoint = str(secret["authorization_endpoint"])
-    try:
-        answer = httpx.request(
-            secret.get("http_method", "POST"), endpoint, data=form, timeout=_SECONDS
-        )
-    except httpx.HTTPError as error:
-        raise StatesError(_SOCKET, str(error)) from error
+    answer = _call(secret.get("http_method", "POST"), endpoint, data=form)
     if not answer.is_success:
         raise StatesError("States.Http.StatusCode.Authorization", answer.text)
     return str(answer.json()["access_token"])

@@ -49,6 +49,8 @@ class Integrations:
             return await start_execution(request, pattern)
         if (events.resource_type, action) == ("http", "invoke"):
             return await asyncio.to_thread(invoke_endpoint, self.clients, request)
+        if pattern.startswith("sync"):
+            raise StatesError(RUNTIME, f"The engine cannot wait for the end of {request.resource}")
         if self.clients is None:
             raise StatesError(RUNTIME, f"No AWS clients are configured for {request.resource}")
         call = (self.clients, events.resource_type, action, request)

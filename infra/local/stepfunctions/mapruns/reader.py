@@ -1,6 +1,7 @@
 """ItemReader: arrays, lines, tables, listings and manifests from S3."""
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -47,6 +48,10 @@ def read_items(clients: Callable[[str], Any] | None, reader: dict[str, Any]) -> 
         return list(islice(items, limit))
     except (ClientError, BotoCoreError) as error:
         raise StatesError(FAILED, str(error)) from error
+    except KeyError as missing:
+        raise StatesError(FAILED, f"The field {missing} is required but was missing") from missing
+    except (ValueError, csv.Error) as problem:
+        raise StatesError(FAILED, f"Unable to parse the file: {problem}") from problem
 
 
 def _items(
@@ -64,9 +69,10 @@ def _items(
 
 
 def _body(s3: Any, arguments: dict[str, Any]) -> str:
-    answer = s3.get_object(Bucket=arguments["Bucket"], Key=arguments["Key"])
-    text: str = answer["Body"].read().decode("utf-8-sig")
-    return text
+    key = str(arguments["Key"])
+    body: bytes = s3.get_object(Bucket=arguments["Bucket"], Key=key)["Body"].read()
+    # The files of an S3 inventory are compressed.
+    return (gzip.decompress(body) if key.endswith(".gz") else body).decode("utf-8-sig")
 
 
 def _parsed(text: str, kind: str, config: dict[str, Any]) -> Iterator[JsonValue]:

@@ -2,16 +2,19 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from local.stepfunctions.errors import ApiError, StatesError
-from local.stepfunctions.jsontext import Json, JsonValue, dumps
+from local.constants import PAYLOAD_BYTES
+from local.stepfunctions.errors import DATA_LIMIT, RUNTIME, ApiError, StatesError
+from local.stepfunctions.jsontext import Json, dumps
 from local.stepfunctions.machine import compile_machine
 from local.stepfunctions.mapruns.batches import batches
+from local.stepfunctions.mapruns.pool import Pool
 from local.stepfunctions.mapruns.reader import read_items
-from local.stepfunctions.mapruns.spec import MapSpec
+from local.stepfunctions.mapruns.spec import MOST_AT_ONCE, MapSpec
 from local.stepfunctions.mapruns.writer import write_results
 from local.stepfunctions.names import check_arn
 from local.stepfunctions.registry import Revision, StateMachine, Target
@@ -21,20 +24,28 @@ from local.stepfunctions.validation import parse_definition
 if TYPE_CHECKING:
     from local.stepfunctions.engine import Engine
 
+_log = logging.getLogger(__name__)
 THRESHOLD: Final = "States.ExceedToleratedFailureThreshold"
 _EXCEEDED: Final = "The specified tolerated failure threshold was exceeded"
 
 
 @dataclass(slots=True)
 class MapRun:
-    """One map run, as DescribeMapRun tells of it; times are milliseconds."""
+    """One map run, as DescribeMapRun tells of it; times are milliseconds.
+
+    Attributes:
+        tolerated_count: how many children may fail, None where only a share is given.
+        tolerated_share: how many may fail in percent, None where only a count is given.
+        outcomes: the status of each child that was started.
+        written: how many results the ResultWriter wrote.
+    """
 
     arn: str
     execution_arn: str
     started: int
     concurrency: int
-    tolerated_count: int
-    tolerated_share: float
+    tolerated_count: int | None
+    tolerated_share: float | None
     status: str = "RUNNING"
     stopped: int | None = None
     redrives: int = 0
@@ -44,6 +55,11 @@ class MapRun:
     outcomes: dict[int, str] = field(default_factory=dict)
     failures: int = 0
     stopping: bool = False
+    written: int = 0
+
+    def began(self, index: int) -> None:
+        """A child was started."""
+        self.outcomes[index] = str(Status.RUNNING)
 
     def ended(self, index: int, status: str) -> None:
         """A child ended."""
@@ -51,10 +67,13 @@ class MapRun:
         self.failures += status != "SUCCEEDED"
 
     def too_many(self) -> bool:
-        """Whether more children failed than may."""
-        if self.failures <= self.tolerated_count:
-            return False
-        return not self.total or 100 * self.failures / self.total > self.tolerated_share
+        """Whether more children failed than may: by number, by share, or any without either."""
+        count, share = self.tolerated_count, self.tolerated_share
+        if share is None:
+            return self.failures > (count or 0)
+        if count is not None and self.failures > count:
+            return True
+        return self.failures > 0 and 100 * self.failures / self.total > share
 
     def record(self) -> dict[str, Any]:
         """The map run as the journal keeps it."""
@@ -80,6 +99,7 @@ class MapRuns:
         self._clients = clients
         self._keep = keep
         self._runs: dict[str, MapRun] = {}
+        self._pools: dict[str, Pool] = {}
 
     def __iter__(self) -> Iterator[MapRun]:
         return iter(self._runs.values())
@@ -101,12 +121,32 @@ class MapRuns:
             raise ApiError("ResourceNotFound", f"Resource not found: '{arn}'")
         return run
 
+    def update(
+        self, arn: str, concurrency: int | None, count: int | None, share: float | None
+    ) -> None:
+        """Change a map run, while it runs too; None leaves a number as it is.
+
+        Raises:
+            ApiError: InvalidArn, ResourceNotFound.
+        """
+        run = self.get(arn)
+        if count is not None:
+            run.tolerated_count = count
+        if share is not None:
+            run.tolerated_share = share
+        if concurrency is not None:
+            run.concurrency = min(concurrency or MOST_AT_ONCE, MOST_AT_ONCE)
+        if arn in self._pools:
+            self._stop_if_too_many(run)
+            self._pools[arn].resize(run.concurrency)
+        self._keep(run)
+
     def stop(self, arn: str) -> None:
         """Stop a map run and its children: nobody waits for it any more."""
         run = self._runs.get(arn)
         if run is None or run.status != "RUNNING":
             return
-        self._close(run, "ABORTED")
+        self._end(run, "ABORTED")
         self._stop_children(run)
 
     async def run(self, execution_arn: str, spec: MapSpec) -> Json:
@@ -120,16 +160,27 @@ class MapRuns:
         """
         run = self._begin(execution_arn, spec)
         try:
-            inputs = await self._inputs(run, spec)
-            children = await self._run_children(run, spec, inputs)
-            _hold_threshold(run)
-            result = await self._result(run, spec, children)
+            result = await self._result_of(run, spec)
         except StatesError:
-            if run.status == "RUNNING":
-                self._close(run, "FAILED")
+            self._end(run, "FAILED")
             raise
-        self._close(run, "SUCCEEDED")
+        except Exception as problem:
+            # Whatever is wrong with one map run, who waits for it must hear of it.
+            _log.exception("a map run broke", extra={"map_run": run.arn})
+            self._end(run, "FAILED")
+            raise StatesError(RUNTIME, f"{type(problem).__name__}: {problem}") from problem
+        self._end(run, "SUCCEEDED")
         return result
+
+    async def _result_of(self, run: MapRun, spec: MapSpec) -> Json:
+        inputs = await self._inputs(run, spec)
+        children = await self._run_children(run, spec, inputs)
+        if run.too_many():
+            # What was done is written all the same, so that nobody has to do it again.
+            if spec.writer is not None and "Resource" in spec.writer:
+                await self._result(run, spec, children)
+            raise StatesError(THRESHOLD, _EXCEEDED)
+        return await self._result(run, spec, children)
 
     def _begin(self, execution_arn: str, spec: MapSpec) -> MapRun:
         now = self._engine.clock.now()
@@ -144,15 +195,16 @@ class MapRuns:
                 spec.tolerated_share,
             )
             self._runs[spec.arn] = run
-        elif spec.again:
+        elif spec.again and run.status != "RUNNING":
             run.redrives += 1
             run.redriven = now
-            run.outcomes.clear()
-            run.failures = 0
+        run.outcomes.clear()
+        run.failures = run.written = 0
         run.status, run.stopped, run.stopping = "RUNNING", None, False
+        self._keep(run)
         return run
 
-    async def _inputs(self, run: MapRun, spec: MapSpec) -> list[JsonValue]:
+    async def _inputs(self, run: MapRun, spec: MapSpec) -> list[str]:
         items = spec.items
         if items is None:
             reading = (self._clients, spec.reader or {})
@@ -160,50 +212,68 @@ class MapRuns:
         select = spec.select
         if select is not None:
             items = [select(index, item) for index, item in enumerate(items)]
-        inputs, run.item_counts = batches(items, spec.batching)
-        run.total = len(inputs)
-        return inputs
+        values, run.item_counts = batches(items, spec.batching)
+        run.total = len(values)
+        return [_checked(index, dumps(value)) for index, value in enumerate(values)]
 
     async def _run_children(
-        self, run: MapRun, spec: MapSpec, inputs: list[JsonValue]
+        self, run: MapRun, spec: MapSpec, inputs: list[str]
     ) -> list[Run | None]:
         target = self._target(run, spec)
         children: list[Run | None] = [None] * len(inputs)
-        left = iter(enumerate(inputs))
-        driver = self._engine.driver
 
-        async def work() -> None:
-            for index, given in left:
+        async def work(index: int, given: str) -> None:
+            run.began(index)
+            child = self._child(run, target, index, given, again=spec.again)
+            child = await self._engine.run_express(child)
+            children[index] = child
+            run.ended(index, str(child.status))
+            self._stop_if_too_many(run)
+
+        def pieces() -> Iterator[Coroutine[Any, Any, None]]:
+            for index, given in enumerate(inputs):
                 if run.stopping or run.status != "RUNNING":
                     return
-                child = self._child(run, target, index, given, again=spec.again)
-                child = await self._engine.run_express(child)
-                children[index] = child
-                run.ended(index, str(child.status))
-                if run.too_many() and not run.stopping:
-                    run.stopping = True
-                    self._stop_children(run)
+                yield work(index, given)
 
-        workers = min(spec.concurrency, len(inputs))
-        await driver.gather([work() for _ in range(workers)])
+        pool = self._pools[run.arn] = Pool(self._engine.driver, pieces(), run.concurrency)
+        try:
+            await pool.run()
+        finally:
+            # A run that was stopped and redriven at once has another pool by now.
+            if self._pools.get(run.arn) is pool:
+                del self._pools[run.arn]
         return children
 
-    def _child(
-        self, run: MapRun, target: Target, index: int, given: JsonValue, *, again: bool
-    ) -> Run:
+    def _stop_if_too_many(self, run: MapRun) -> None:
+        if run.too_many() and not run.stopping:
+            run.stopping = True
+            self._stop_children(run)
+
+    def _child(self, run: MapRun, target: Target, index: int, given: str, *, again: bool) -> Run:
         engine = self._engine
-        # The same map run and item mean the same child, after a crash and in a redrive.
-        digest = hashlib.sha256(f"{run.arn}:{index}".encode()).hexdigest()
-        name = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
-        if not target.machine.express:
-            arn = engine.names.execution(target.machine.name, name)
-            known = engine.find(arn)
-            if known is not None:
-                if again and not known.open and known.status is not Status.SUCCEEDED:
-                    engine.redrive_execution(arn)
-                    return engine.run(arn)
+        if target.machine.express:
+            return self._express_child(run, target, index, given)
+        name = _name_of_child(run.arn, index)
+        known = engine.find(engine.names.execution(target.machine.name, name))
+        if known is None:
+            return engine.start(target, given, name, run.arn)
+        if again and _wants_redrive(run, known):
+            engine.redrive_execution(known.identity.arn)
+            return engine.run(known.identity.arn)
+        return known
+
+    def _express_child(self, run: MapRun, target: Target, index: int, given: str) -> Run:
+        """An Express execution is not redriven: one that failed is followed by another."""
+        engine = self._engine
+        for attempt in range(run.redrives, -1, -1):
+            name = _name_of_child(run.arn, index, attempt)
+            known = engine.find(engine.names.express(target.machine.name, name, name))
+            started_now = attempt == run.redrives
+            if known is not None and (started_now or known.status is Status.SUCCEEDED):
                 return known
-        return engine.start(target, dumps(given), name, run.arn)
+        name = _name_of_child(run.arn, index, run.redrives)
+        return engine.start(target, given, name, run.arn)
 
     def _target(self, run: MapRun, spec: MapSpec) -> Target:
         engine = self._engine
@@ -220,7 +290,9 @@ class MapRuns:
         ended = [child for child in children if child is not None]
         if spec.writer is not None:
             writing = (self._clients, spec.writer, run.arn, ended)
-            return Json(await asyncio.to_thread(write_results, *writing))
+            result = Json(await asyncio.to_thread(write_results, *writing))
+            run.written = len(ended) if "Resource" in spec.writer else 0
+            return result
         outputs = [child.output for child in ended if child.output is not None]
         return Json([output.data for output in outputs])
 
@@ -229,12 +301,31 @@ class MapRuns:
             if shape["status"] == "RUNNING":
                 self._engine.stop_child(shape["executionArn"])
 
-    def _close(self, run: MapRun, status: str) -> None:
-        run.status = status
-        run.stopped = self._engine.clock.now()
+    def _end(self, run: MapRun, status: str) -> None:
+        # One that was stopped stays stopped; its children have ended by now.
+        if run.status == "RUNNING":
+            run.status = status
+            run.stopped = self._engine.clock.now()
         self._keep(run)
 
 
-def _hold_threshold(run: MapRun) -> None:
-    if run.too_many():
-        raise StatesError(THRESHOLD, _EXCEEDED)
+def _checked(index: int, text: str) -> str:
+    if len(text.encode()) > PAYLOAD_BYTES:
+        cause = f"The input of child execution {index} exceeds the limit of {PAYLOAD_BYTES} bytes."
+        raise StatesError(DATA_LIMIT, cause)
+    return text
+
+
+def _wants_redrive(run: MapRun, child: Run) -> bool:
+    if child.open or child.status is Status.SUCCEEDED:
+        return False
+    # One that failed since this redrive began has had its turn: the engine was killed then.
+    begun = child.redriven or child.started
+    return child.redrives < run.redrives and begun <= (run.redriven or 0)
+
+
+def _name_of_child(map_run_arn: str, index: int, attempt: int = 0) -> str:
+    # The same map run and item mean the same child, after a crash and in a redrive.
+    again = f":{attempt}" if attempt else ""
+    digest = hashlib.sha256(f"{map_run_arn}:{index}{again}".encode()).hexdigest()
+    return f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from local.stepfunctions.jsontext import JsonValue
+
+MOST_AT_ONCE: Final = 1_000
+"""So many children run at once at most; AWS has room for more than a laptop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,8 @@ class MapSpec:
         select: makes a child's input from an index and an item; None takes the item.
         batching: how items are put together, None for one by one.
         concurrency: how many children run at once.
-        tolerated_count: how many children may fail.
-        tolerated_share: how many may fail in percent.
+        tolerated_count: how many children may fail, None where the state does not say.
+        tolerated_share: how many may fail in percent, None where the state does not say.
         writer: Resource, Arguments and WriterConfig of the ResultWriter, None for none.
         definition: the children's state machine.
         express: whether the children are Express executions.
@@ -43,8 +46,8 @@ class MapSpec:
     select: Callable[[int, JsonValue], JsonValue] | None
     batching: Batching | None
     concurrency: int
-    tolerated_count: int
-    tolerated_share: float
+    tolerated_count: int | None
+    tolerated_share: float | None
     writer: dict[str, Any] | None
     definition: str
     express: bool

@@ -8,11 +8,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.stepfunctions.clock import iso
 from local.stepfunctions.errors import StatesError
 from local.stepfunctions.jsontext import JsonValue, dumps
-from local.stepfunctions.run import Run
+from local.stepfunctions.run import Run, Status
 
 FAILED: Final = "States.ResultWriterFailed"
 _GROUPS: Final = {"SUCCEEDED": ("SUCCEEDED",), "FAILED": ("FAILED", "TIMED_OUT", "ABORTED"),
-                  "PENDING": ("RUNNING",)}  # fmt: skip
+                  "PENDING": ()}  # fmt: skip
 
 
 def write_results(
@@ -37,10 +37,12 @@ def write_results(
     """
     config = writer.get("WriterConfig") or {}
     if "Resource" not in writer:
-        return {"Results": [_shaped(child, config) for child in children]}
+        return {"Results": _shaped(children, config)}
     if clients is None:
         raise StatesError(FAILED, "No AWS clients are configured")
     arguments = writer.get("Arguments") or {}
+    if "Bucket" not in arguments:
+        raise StatesError(FAILED, "The field 'Bucket' is required but was missing")
     bucket = arguments["Bucket"]
     folder = f"{arguments.get('Prefix', '').rstrip('/')}/{map_run_arn.rsplit(':', 1)[1]}".lstrip(
         "/"
@@ -66,7 +68,7 @@ def _write_files(
     files: dict[str, list[dict[str, Any]]] = {}
     lines = config.get("OutputType") == "JSONL"
     for group, statuses in _GROUPS.items():
-        shapes = [_shaped(child, config) for child in children if child.status in statuses]
+        shapes = _shaped([child for child in children if child.status in statuses], config)
         files[group] = []
         if not shapes:
             continue
@@ -77,11 +79,22 @@ def _write_files(
     return files
 
 
-def _shaped(child: Run, config: dict[str, Any]) -> JsonValue:
+def _shaped(children: list[Run], config: dict[str, Any]) -> list[JsonValue]:
     transformation = config.get("Transformation", "NONE")
-    output = None if child.output is None else child.output.data
-    if transformation in ("COMPACT", "FLATTEN") and child.error is None:
-        return output
+    shapes: list[JsonValue] = []
+    for child in children:
+        if transformation == "NONE" or child.status is not Status.SUCCEEDED:
+            shapes.append(_execution(child))
+            continue
+        output = None if child.output is None else child.output.data
+        if transformation == "FLATTEN" and isinstance(output, list):
+            shapes += output
+        else:
+            shapes.append(output)
+    return shapes
+
+
+def _execution(child: Run) -> dict[str, Any]:
     identity = child.identity
     shape: dict[str, Any] = {
         "ExecutionArn": identity.arn,

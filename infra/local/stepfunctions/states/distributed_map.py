@@ -10,7 +10,7 @@ from local.stepfunctions.errors import DATA_LIMIT, EvaluationError, StatesError
 from local.stepfunctions.expressions import Scope
 from local.stepfunctions.flow import fail, leave, too_large
 from local.stepfunctions.jsontext import Json, JsonValue, dumps
-from local.stepfunctions.mapruns.spec import Batching, MapSpec
+from local.stepfunctions.mapruns.spec import MOST_AT_ONCE, Batching, MapSpec
 from local.stepfunctions.payloads import Payload, expect
 from local.stepfunctions.run import Run, Strand
 from local.stepfunctions.run import Task as Attempt
@@ -18,7 +18,6 @@ from local.stepfunctions.states.answered import Answered
 from local.stepfunctions.states.base import Compile
 from local.stepfunctions.states.map_state import NUMBERS, Map
 
-_MOST_AT_ONCE: Final = 1_000
 _ALL: Final = 100
 
 
@@ -90,9 +89,9 @@ class DistributedMap(Map, Answered):
             reader=None if self._reader is None else self._reader(scope),
             select=self._selecting(run, strand),
             batching=self._batching(scope),
-            concurrency=min(numbers.get("MaxConcurrency") or _MOST_AT_ONCE, _MOST_AT_ONCE),
-            tolerated_count=int(numbers.get("ToleratedFailureCount", 0)),
-            tolerated_share=float(numbers.get("ToleratedFailurePercentage", 0)),
+            concurrency=min(numbers.get("MaxConcurrency") or MOST_AT_ONCE, MOST_AT_ONCE),
+            tolerated_count=numbers.get("ToleratedFailureCount"),
+            tolerated_share=numbers.get("ToleratedFailurePercentage"),
             writer=None if self._writer is None else self._writer(scope),
             definition=self._definition,
             express=self._express,

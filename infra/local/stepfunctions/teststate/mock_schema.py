@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from botocore.exceptions import UnknownServiceError
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 from botocore.session import Session
 
 from local.stepfunctions.errors import ApiError
+from local.stepfunctions.integrations.service_names import boto_name
 from local.stepfunctions.jsontext import JsonValue
 from local.stepfunctions.states.task_events import split_integration
 
@@ -25,7 +25,6 @@ _TYPES: Final[Mapping[str, tuple[type | tuple[type, ...], str]]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-_BOTO_NAMES: Final = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events"}
 
 
 def check_mock(resource: str, result: JsonValue, mode: str) -> None:
@@ -43,7 +42,7 @@ def check_mock(resource: str, result: JsonValue, mode: str) -> None:
         return
     service, action = split_integration(resource)
     action = action.partition(".")[0]
-    shape = _output_shape(service.removeprefix("aws-sdk:"), action[0].upper() + action[1:])
+    shape = _output_shape(service, action)
     problem = next(_problems(shape, result, "", strict=mode == "STRICT"), None)
     if problem is not None:
         sentence = f"Mock result schema validation error: {problem}"
@@ -51,11 +50,12 @@ def check_mock(resource: str, result: JsonValue, mode: str) -> None:
 
 
 @cache
-def _output_shape(service: str, operation: str) -> Shape | None:
-    try:
-        model = Session().get_service_model(_BOTO_NAMES.get(service, service))
-    except UnknownServiceError:
+def _output_shape(service: str, action: str) -> Shape | None:
+    name = boto_name(service, action)
+    if name is None:
         return None
+    model = Session().get_service_model(name)
+    operation = action[0].upper() + action[1:]
     if operation not in model.operation_names:
         return None
     shape: Shape | None = model.operation_model(operation).output_shape

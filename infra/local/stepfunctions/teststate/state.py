@@ -64,6 +64,8 @@ class Bench:
         self.run = Run(identity, machine, given, now)
         self.strand = self.run.root
         self.name = definition["StartAt"]
+        self.result: str | None = None
+        self._given_error: StatesError | None = None
         self.state: State = machine.program.states[self.name]
         self.strand.state = self.state
         self.strand.input = given
@@ -95,6 +97,7 @@ class Bench:
 
     def succeed(self, value: Json) -> None:
         """Give the state its result."""
+        self.result = value.text
         if isinstance(self.state, Task):
             self.state.succeeded(self.run, self.strand, value)
             return
@@ -105,6 +108,7 @@ class Bench:
 
     def fail(self, error: StatesError) -> None:
         """Let the state fail."""
+        self._given_error = error
         if isinstance(self.state, Task) and self.strand.task is not None:
             self.state.failed(self.run, self.strand, error)
         else:
@@ -122,7 +126,7 @@ class Bench:
 
     def outcome(self) -> Tested:
         """Where the state leads."""
-        error = _error_of(self.run.history) or _own_error(self.run)
+        error = _error_of(self.run.history) or self._given_error or _own_error(self.run)
         if self.run.ready:
             _, following, output = self.run.ready[0]
             status = "SUCCEEDED" if error is None else "CAUGHT_ERROR"

@@ -43,3 +43,20 @@ def waiting_task(**fields: JsonValue) -> dict[str, Any]:
         "Arguments": arguments,
         **fields,
     }
+
+
+def distributed(**fields: JsonValue) -> dict[str, Any]:
+    """A Distributed Map whose children hand their items through unless a processor is given."""
+    processor = fields.pop("ItemProcessor", program(Each={"Type": "Pass"}))
+    config = {"Mode": "DISTRIBUTED", "ExecutionType": fields.pop("ExecutionType", "STANDARD")}
+    return {"Type": "Map", "ItemProcessor": {**processor, "ProcessorConfig": config}, **fields}
+
+
+def nested(machine_arn: str, pattern: str = ".sync:2", **fields: JsonValue) -> dict[str, Any]:
+    """A Task that starts an execution of another machine."""
+    return {
+        "Type": "Task",
+        "Resource": f"arn:aws:states:::states:startExecution{pattern}",
+        "Arguments": {"StateMachineArn": machine_arn, "Input": "{% $states.input %}"},
+        **fields,
+    }

@@ -1,6 +1,7 @@
 """The engine: starts, stops, nested executions, versions, watching, repeatability."""
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,23 +10,14 @@ from hypothesis import strategies as st
 
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.registry import Alias
 from local.stepfunctions.testing import StepFunctions
-from unit.local.stepfunctions.asl import machine, program, task, waiting_task
+from unit.local.stepfunctions.asl import machine, nested, program, task, waiting_task
 
 if TYPE_CHECKING:
     from local.stepfunctions.events import Event
 
 PASS = {"Type": "Pass"}
-
-
-def nested(child: str, pattern: str = ".sync:2", **fields: JsonValue) -> dict[str, Any]:
-    """A Task that starts an execution of another machine."""
-    return {
-        "Type": "Task",
-        "Resource": f"arn:aws:states:::states:startExecution{pattern}",
-        "Arguments": {"StateMachineArn": child, "Input": "{% $states.input %}"},
-        **fields,
-    }
 
 
 async def test_the_same_name_and_input_is_the_same_open_execution(sfn: StepFunctions) -> None:
@@ -54,6 +46,41 @@ async def test_a_version_keeps_its_definition(sfn: StepFunctions) -> None:
     assert (await sfn.start(version)).output == "old"
     assert (await sfn.start(arn)).output == "new"
     assert sfn.engine.publish_version(arn) == f"{arn}:2"
+
+
+async def test_an_alias_draws_its_versions_by_weight(sfn: StepFunctions) -> None:
+    def answering(word: str) -> dict[str, Any]:
+        return machine(Only={"Type": "Pass", "Output": word})
+
+    arn = sfn.create(answering("old"), "ask-model")
+    sfn.engine.publish_version(arn)
+    sfn.engine.machines.update(arn, json.dumps(answering("new")), None, {})
+    sfn.engine.publish_version(arn)
+    routes = [(f"{arn}:1", 90), (f"{arn}:2", 10)]
+    now = sfn.clock.now()
+    alias = Alias("live", None, routes, now, now)
+    sfn.engine.machines.get(arn).aliases["live"] = alias
+    runs = [await sfn.start(f"{arn}:live") for _ in range(400)]
+    drawn = Counter(run.output for run in runs)
+    assert 20 <= drawn["new"] <= 65
+    assert drawn["old"] + drawn["new"] == 400
+    shape = sfn.engine.describe_execution(runs[0].arn)
+    assert shape["stateMachineAliasArn"] == f"{arn}:live"
+    assert shape["stateMachineVersionArn"] == f"{arn}:{1 if runs[0].output == 'old' else 2}"
+    alias.routes = [(f"{arn}:2", 100)]
+    assert {(await sfn.start(f"{arn}:live")).output for _ in range(20)} == {"new"}
+
+
+async def test_a_running_execution_keeps_the_definition_it_was_started_with(
+    sfn: StepFunctions,
+) -> None:
+    wait = {"Type": "Wait", "Seconds": 60}
+    arn = sfn.create(machine(Wait=wait, Only={"Type": "Pass", "Output": "old"}))
+    execution = await sfn.start(arn)
+    new = machine(Only={"Type": "Pass", "Output": "new"})
+    sfn.engine.machines.update(arn, json.dumps(new), None, {})
+    await sfn.advance(seconds=60)
+    assert execution.output == "old"
 
 
 async def test_a_parent_gets_the_output_of_its_child_as_json(sfn: StepFunctions) -> None:

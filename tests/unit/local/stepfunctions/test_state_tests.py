@@ -3,9 +3,11 @@
 import json
 from typing import Any
 
+import pytest
+
 from local.stepfunctions.api.app import respond
 from local.stepfunctions.testing import StepFunctions
-from unit.local.stepfunctions.asl import task
+from unit.local.stepfunctions.asl import distributed, task
 
 RETRY = {"ErrorEquals": ["Busy"], "IntervalSeconds": 2, "MaxAttempts": 3}
 CATCH = {"ErrorEquals": ["Broken"], "Next": "Repair"}
@@ -49,3 +51,66 @@ async def test_without_a_mock_the_function_itself_is_called(sfn: StepFunctions) 
     sfn.function("work", lambda event: {"got": event})
     told = await answer(sfn, STATE, input='{"q": 1}')
     assert told["output"] == '{"got":{"q":1}}'
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "TRACE"])
+async def test_the_level_shows_arguments_result_and_variables(
+    sfn: StepFunctions, level: str
+) -> None:
+    sfn.function("work", lambda event: event["q"] + 1)
+    state = {**STATE, "Assign": {"n": "{% $before + $states.result.Payload %}"}}
+    told = await answer(
+        sfn, state, input='{"q": 1}', variables='{"before": 5}', inspectionLevel=level
+    )
+    shown = told["inspectionData"]
+    assert json.loads(shown["input"]) == {"q": 1}
+    assert json.loads(shown["afterArguments"]) == {"FunctionName": "work", "Payload": {"q": 1}}
+    assert json.loads(shown["result"])["Payload"] == 2
+    assert json.loads(shown["variables"]) == {"before": 5, "n": 7}
+
+
+async def test_without_a_level_nothing_of_the_way_is_shown(sfn: StepFunctions) -> None:
+    mock = {"result": '{"Payload": 1, "StatusCode": 200}'}
+    assert "inspectionData" not in await answer(sfn, STATE, mock=mock)
+    assert "inspectionData" not in await answer(sfn, STATE, mock=mock, inspectionLevel="INFO")
+
+
+async def test_a_failed_expression_shows_where_it_stands(sfn: StepFunctions) -> None:
+    state = {"QueryLanguage": "JSONata", "Type": "Pass", "Output": "{% $nothing %}", "End": True}
+    told = await answer(sfn, state, inspectionLevel="DEBUG")
+    assert (told["status"], told["error"]) == ("FAILED", "States.QueryEvaluationError")
+    assert "Output" in told["cause"] or "nothing" in told["cause"]
+
+
+async def test_a_state_that_needs_jsonpath_is_refused_with_a_sentence_that_says_so(
+    sfn: StepFunctions,
+) -> None:
+    state = {"Type": "Pass", "Parameters": {"a.$": "$.a"}, "End": True}
+    told = await answer(sfn, state)
+    assert told["__type"] == "InvalidDefinition"
+    assert "JSONPath is not implemented by this engine" in told["message"]
+
+
+async def test_a_choice_tells_where_it_leads_and_a_wait_takes_no_time(sfn: StepFunctions) -> None:
+    rule = {"Condition": "{% $states.input.q > 1 %}", "Next": "Large"}
+    choice = {"QueryLanguage": "JSONata", "Type": "Choice", "Choices": [rule], "Default": "Small"}
+    assert (await answer(sfn, choice, input='{"q": 2}'))["nextState"] == "Large"
+    assert (await answer(sfn, choice, input='{"q": 1}'))["nextState"] == "Small"
+    wait = {"QueryLanguage": "JSONata", "Type": "Wait", "Seconds": 900, "Next": "After"}
+    assert (await answer(sfn, wait))["nextState"] == "After"
+
+
+async def test_a_map_fails_when_more_iterations_failed_than_may(sfn: StepFunctions) -> None:
+    catch = [{"ErrorEquals": ["States.ExceedToleratedFailureThreshold"], "Next": "Repair"}]
+    state = {
+        "QueryLanguage": "JSONata",
+        **distributed(Items=[1, 2, 3], ToleratedFailureCount=1, Catch=catch, Next="Done"),
+    }
+    for failed, leads in ((1, "Done"), (2, "Repair")):
+        configuration = {"mapIterationFailureCount": failed}
+        told = await answer(
+            sfn, state, mock={"result": "[1, 1, 1]"}, stateConfiguration=configuration
+        )
+        assert told["nextState"] == leads
+    assert told["error"] == "States.ExceedToleratedFailureThreshold"
+    assert told["cause"] == "The specified tolerated failure threshold was exceeded"

@@ -104,6 +104,39 @@ async def test_a_failing_branch_stops_its_siblings(sfn: StepFunctions) -> None:
         sfn.engine.send_task_success(tokens[0], "1")
 
 
+async def test_a_failing_iteration_stops_its_siblings(sfn: StepFunctions) -> None:
+    tokens: list[str] = []
+    sfn.function("hold", lambda event: tokens.append(event["token"]))
+    question = {"Condition": "{% $states.input = 0 %}", "Next": "Soon"}
+    each = {
+        "StartAt": "First?",
+        "States": {
+            "First?": {"Type": "Choice", "Choices": [question], "Default": "Hold"},
+            "Soon": {"Type": "Wait", "Seconds": 5, "Next": "Stop"},
+            "Stop": {"Type": "Fail", "Error": "X"},
+            "Hold": waiting_task(End=True),
+        },
+    }
+    state = {"Type": "Map", "ItemProcessor": each, "MaxConcurrency": 2}
+    execution = await sfn.start(machine(All=state), [0, 1, 2])
+    await sfn.advance(seconds=5)
+    assert execution.error == "X"
+    assert execution.types.count("MapIterationAborted") == 1
+    assert execution.types.count("MapIterationStarted") == 2
+    with pytest.raises(ApiError):
+        sfn.succeed(tokens[0], 1)
+
+
+async def test_what_an_iteration_assigns_stays_in_the_iteration(sfn: StepFunctions) -> None:
+    first = {"Type": "Pass", "Assign": {"outer": 1}}
+    assign = {"Type": "Pass", "Assign": {"own": "{% $states.input + $outer %}"}}
+    look = {"Type": "Pass", "Output": "{% $own %}"}
+    state = {"Type": "Map", "Items": [1, 2], "ItemProcessor": program(A=assign, Look=look)}
+    after = {"Type": "Pass", "Output": ["{% $states.input %}", "{% $exists($own) %}"]}
+    execution = await sfn.start(machine(First=first, All=state, After=after))
+    assert execution.output == [[2, 3], False]
+
+
 async def test_what_a_branch_assigns_stays_in_the_branch(sfn: StepFunctions) -> None:
     branches = [
         program(A={"Type": "Pass", "Assign": {"own": 1}, "Output": "{% $shared %}"}),
@@ -193,3 +226,79 @@ async def test_an_execution_that_never_ends_is_ended_by_its_history(sfn: StepFun
     execution = await sfn.start(definition)
     assert execution.status == "FAILED"
     assert len(execution.history) == 25_000
+    assert execution.types[-1] == "ExecutionFailed"
+    assert "25000" in (execution.cause or "")
+    with pytest.raises(ApiError) as refused:
+        sfn.engine.redrive_execution(execution.arn)
+    assert refused.value.code == "ExecutionNotRedrivable"
+
+
+async def test_a_failure_outside_stops_everything_inside(sfn: StepFunctions) -> None:
+    tokens: list[str] = []
+    sfn.function("hold", lambda event: tokens.append(event["token"]))
+    each = program(Hold=waiting_task())
+    inner = {"Type": "Map", "Items": [1, 2], "ItemProcessor": each}
+    around = {"Type": "Parallel", "Branches": [program(All=inner)]}
+    fail = program(Soon={"Type": "Wait", "Seconds": 5}, Stop={"Type": "Fail", "Error": "X"})
+    both = {"Type": "Parallel", "Branches": [program(Around=around), fail]}
+    execution = await sfn.start(machine(Both=both))
+    await sfn.advance(seconds=5)
+    assert execution.error == "X"
+    aborted = [kind for kind in execution.types if "Aborted" in kind]
+    assert sorted(aborted) == [
+        "MapIterationAborted",
+        "MapIterationAborted",
+        "MapStateAborted",
+        "ParallelStateAborted",
+        "TaskStateAborted",
+        "TaskStateAborted",
+    ]
+    for token in tokens:
+        with pytest.raises(ApiError):
+            sfn.succeed(token, 1)
+
+
+async def test_an_item_whose_selector_fails_fails_the_map_by_its_name(sfn: StepFunctions) -> None:
+    state = {
+        "Type": "Map",
+        "MaxConcurrency": 1,
+        "ItemSelector": "{% $states.context.Map.Item.Value.n %}",
+        "ItemProcessor": program(Each={"Type": "Pass"}),
+        "Catch": [{"ErrorEquals": ["States.QueryEvaluationError"], "Next": "After"}],
+        "Next": "After",
+    }
+    after = {"Type": "Pass", "Output": "caught"}
+    execution = await sfn.start(machine(All=state, After=after), [{"n": 1}, {"other": 2}])
+    assert execution.output == "caught"
+    assert execution.types.count("MapIterationStarted") == 2
+
+
+async def test_a_map_whose_own_output_fails_is_caught_by_its_name(sfn: StepFunctions) -> None:
+    state = {
+        "Type": "Map",
+        "ItemProcessor": program(Each={"Type": "Pass"}),
+        "Output": "{% $nothing %}",
+        "Catch": [{"ErrorEquals": ["States.QueryEvaluationError"], "Next": "After"}],
+        "Next": "After",
+    }
+    after = {"Type": "Pass", "Output": "caught"}
+    execution = await sfn.start(machine(All=state, After=after), [1])
+    assert execution.output == "caught"
+
+
+async def test_a_catch_whose_output_fails_fails_the_execution(sfn: StepFunctions) -> None:
+    catch = [{"ErrorEquals": ["States.ALL"], "Output": "{% $nothing %}", "Next": "After"}]
+    state = task("missing", Catch=catch, Next="After")
+    execution = await sfn.start(machine(Work=state, After={"Type": "Succeed"}))
+    assert execution.error == "States.QueryEvaluationError"
+
+
+async def test_all_variables_together_have_a_limit_of_their_own(sfn: StepFunctions) -> None:
+    def assigning(count: int) -> dict[str, Any]:
+        large = "{% $pad('', 262000, 'x') %}"
+        states = {f"S{n}": {"Type": "Pass", "Assign": {f"v{n}": large}} for n in range(count)}
+        return machine(**states)
+
+    assert (await sfn.start(assigning(40))).status == "SUCCEEDED"
+    execution = await sfn.start(assigning(41))
+    assert (execution.error, execution.states[-1]) == ("States.DataLimitExceeded", "S40")

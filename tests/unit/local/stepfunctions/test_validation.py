@@ -1,13 +1,14 @@
 """Definitions that are refused, with AWS's codes and places."""
 
 import json
+from typing import Any
 
 import pytest
 
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
 from local.stepfunctions.validation import diagnose, parse_definition
-from unit.local.stepfunctions.asl import machine
+from unit.local.stepfunctions.asl import distributed, machine, program, waiting_task
 
 END = {"Type": "Pass", "End": True}
 
@@ -77,6 +78,48 @@ def test_express_knows_no_tokens_and_no_jobs() -> None:
     assert codes(state(".sync:2"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
     assert codes(state(".waitForTaskToken"), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
     assert codes(state(""), "EXPRESS") == []
+
+
+def test_express_knows_no_workers_and_no_map_runs() -> None:
+    worker = {"Type": "Task", "Resource": "arn:aws:states:us-east-1:123456789012:activity:a"}
+    found = codes(machine(A=worker), "EXPRESS")
+    assert found == [("SCHEMA_VALIDATION_FAILED", "/States/A/Resource")]
+    place = "/States/A/ItemProcessor/ProcessorConfig/Mode"
+    assert codes(machine(A=distributed()), "STANDARD") == []
+    assert codes(machine(A=distributed()), "EXPRESS") == [("SCHEMA_VALIDATION_FAILED", place)]
+
+
+def test_express_children_know_no_tokens() -> None:
+    state = distributed(ItemProcessor=program(Hold=waiting_task()), ExecutionType="EXPRESS")
+    place = "/States/A/ItemProcessor/States/Hold/Resource"
+    assert codes(machine(A=state)) == [("SCHEMA_VALIDATION_FAILED", place)]
+
+
+@pytest.mark.parametrize(
+    ("states", "field"),
+    [
+        ({"A": {"Type": "Pass", "InputPath": "$.a", "End": True}}, "InputPath"),
+        (
+            {
+                "A": {
+                    "Type": "Choice",
+                    "Choices": [{"Variable": "$.a", "IsNull": True, "Next": "B"}],
+                    "Default": "B",
+                },
+                "B": dict(END),
+            },
+            "Variable",
+        ),
+        ({"A": {"Type": "Wait", "SecondsPath": "$.s", "End": True}}, "SecondsPath"),
+    ],
+)
+def test_each_jsonpath_field_is_named_in_the_refusal(states: dict[str, Any], field: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        parse_definition(json.dumps({"StartAt": "A", "States": states}), "STANDARD")
+    assert refused.value.code == "InvalidDefinition"
+    assert f"JSONPath is not implemented by this engine: the field '{field}'" in (
+        refused.value.message
+    )
 
 
 def test_a_variable_of_the_outside_is_not_assigned_inside() -> None:
