@@ -66,6 +66,7 @@ class Branch:
         token: the task token that it waits for, None when it does not.
         invocation: the process that it waits for.
         not_before: when its next state may begin.
+        entered: number of the state, in place of the time when it was entered.
     """
 
     name: str
@@ -80,7 +81,9 @@ class Branch:
     token: str | None = None
     invocation: Process | None = None
     not_before: datetime | None = None
+    entered: int = 0
     retries: Counter[str] = field(default_factory=Counter)
+    """So often the present state was retried, by what went wrong."""
 
     @property
     def claim(self) -> CallClaim:
@@ -99,7 +102,13 @@ class Branch:
     def enter(self, state: At) -> None:
         """Go to another state, with its retries anew."""
         self.at, self.token, self.invocation, self.not_before = state, None, None, None
+        self.entered += 1
         self.retries.clear()
+
+    @property
+    def since(self) -> str:
+        """What Admit is told of when it asks."""
+        return f"{self.entered:04}/{sum(self.retries.values())}"
 
     def accepted(self, *, good: bool) -> None:
         """The answer of a call holds its contract, or is sent back."""

@@ -51,8 +51,14 @@ class Scheduler:
     def __init__(self) -> None:
         self.actors: list[Actor] = []
         self.trace: list[str] = []
+        self.quiet = False
         self._back = threading.Semaphore(0)
         self._here = threading.local()
+
+    def note(self, what: str) -> None:
+        """Remember what happened, for whoever has to find out why."""
+        if not self.quiet:
+            self.trace.append(what)
 
     def spawn(self, process: Process, work: Callable[[], Any], name: str, *, main: bool) -> Actor:
         """A new actor, which stands at its start."""
@@ -90,7 +96,7 @@ class Scheduler:
 
     def run(self, actor: Actor, fault: Fault = None) -> None:
         """Let an actor make the call that it stands at and go on to the next."""
-        self.trace.append(f"{actor.name}: {actor.at}{f' [{fault}]' if fault else ''}")
+        self.note(f"{actor.name}: {actor.at}{f' [{fault}]' if fault else ''}")
         actor.fault = fault
         actor.turn.release()
         self._back.acquire()
@@ -104,7 +110,7 @@ class Scheduler:
 
     def kill(self, process: Process) -> None:
         """End a process where it stands."""
-        self.trace.append(f"{process.name}: dies")
+        self.note(f"{process.name}: dies")
         process.dead = True
         for actor in [actor for actor in self.actors if actor.process is process]:
             while not actor.done:

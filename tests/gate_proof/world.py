@@ -44,6 +44,7 @@ WORST: Final = 10 * TOKEN_PRICE
 PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
+TRACED: Final = 3
 
 SAYS: Final[Mapping[str, type[AutoOpsError]]] = {
     "throttled": ModelThrottled,
@@ -201,7 +202,7 @@ class World:
 
     def _time_passes(self) -> None:
         seconds = self.dice.choice((0.5, 1, 2, 15, 31, 61, 91))
-        self.scheduler.trace.append(f"{seconds} s pass")
+        self.scheduler.note(f"{seconds} s pass")
         self.bench.clock.advance(timedelta(seconds=seconds))
 
     def _process(self, name: str, work: Callable[[], object], **more: Any) -> Process:
@@ -235,7 +236,7 @@ class World:
         if waiting:
             branch = self.dice.choice(waiting)
             error = "States.Timeout" if branch.at is At.CALL else "Lambda.Unknown"
-            self.scheduler.trace.append(f"{branch.name}: {error}")
+            self.scheduler.note(f"{branch.name}: {error}")
             self._went_wrong(branch, error)
 
     def _operate(self) -> None:
@@ -275,7 +276,12 @@ class World:
                 self._failed(branch, "AdmissionLost")
                 return
             token = f"token{next(self._numbers)}"
-            asker = Asker(execution=execution.arn, redrive=execution.redrive, token=token)
+            asker = Asker(
+                execution=execution.arn,
+                redrive=execution.redrive,
+                since=branch.since,
+                token=token,
+            )
             process = self._process(
                 f"Admit {claim.call} {token}", lambda: self._admit(execution.run, claim, asker)
             )
@@ -292,7 +298,7 @@ class World:
     def _call_model(self, run: Run, claim: CallClaim) -> CallRecord:
         kept = frozenset(self.bench.artifacts.values)
         calls = Watched(run, self.bench.gate, self.bench.artifacts, world=self, kept=kept)
-        reply, record = calls.make(claim, lambda: ModelReply(stop_reason="never", text=""))
+        reply, record = calls.make(claim, lambda: ModelReply(stop_reason="", text="", usage=None))
         assert reply.text == f"{claim.call} {claim.fingerprint} {record.attempt}", reply
         return record
 
@@ -335,7 +341,7 @@ class World:
         root = execution.parent or execution
         if not root.running:
             return
-        self.scheduler.trace.append(f"{root.arn}: {status} {error or ''}")
+        self.scheduler.note(f"{root.arn}: {status} {error or ''}")
         for each in self.executions.values():
             if each.run is root.run and each.running:
                 each.status = status if each is root else "ABORTED"
@@ -425,7 +431,9 @@ class World:
     def come_to_rest(self) -> None:
         """Nothing goes wrong any more: all runs end, and nothing is left of them."""
         self.calm = True
-        for _ in range(ROUNDS):
+        self.scheduler.note("to rest")
+        for turn in range(ROUNDS):
+            self.scheduler.quiet = turn >= TRACED
             self._exhaust()
             if not any(root.running for root in self.roots):
                 break
@@ -551,7 +559,7 @@ def explore(dice: Random, alter: Alter = lambda write: write, steps: int = 150) 
             world.live(steps)
             world.come_to_rest()
     except AssertionError as error:
-        error.add_note("\n".join(world.scheduler.trace[-400:]))
+        error.add_note("\n".join(world.scheduler.trace))
         raise
     finally:
         world.scheduler.clear()
