@@ -108,7 +108,8 @@ class Branch:
     @property
     def since(self) -> str:
         """What Admit is told of when it asks."""
-        return f"{self.entered:04}/{sum(self.retries.values())}"
+        retried = sum(self.retries.values())
+        return f"{self.entered:04}/{self.execution.redrive:04}/{retried:02}"
 
     def accepted(self, *, good: bool) -> None:
         """The answer of a call holds its contract, or is sent back."""
@@ -146,8 +147,10 @@ class Branch:
         """Go on from the state that failed or was ended."""
         if self.at is At.DONE:
             return
+        # The state is not entered anew: it goes on, with its retries counted anew.
         self.failed = False
-        self.enter(self.at)
+        self.token = self.invocation = self.not_before = None
+        self.retries.clear()
 
 
 def name_of(error: BaseException) -> str:

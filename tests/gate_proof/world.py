@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 from typing import Any, Final
 from unittest import mock
@@ -24,6 +25,7 @@ from autoops.errors import (
     AutoOpsError,
     ContextTooLong,
     DependencyUnavailable,
+    InvalidInput,
     ModelFaulted,
     ModelThrottled,
     ModelTimedOut,
@@ -66,6 +68,7 @@ class Watched(PaidCalls):
     def _attempt(
         self, admission: Admission, call: Callable[[], ModelReply]
     ) -> tuple[ModelReply, CallRecord]:
+        del call  # who makes it knows no attempt; the world has to
         self.world.attempted(self, admission)
         return super()._attempt(admission, lambda: self.world.provider(admission))
 
@@ -329,6 +332,8 @@ class World:
             self.end(root, "SUCCEEDED", None)
 
     def _went_wrong(self, branch: Branch, error: str) -> None:
+        earlier = branch.at is At.ADMIT and error == "CallInProgress"
+        assert not earlier, f"{branch.name}: its latest asking was refused as an earlier one"
         if not branch.went_wrong(error, self.now):
             self._failed(branch, error)
 
@@ -461,11 +466,11 @@ class World:
             if state is None or not root.running:
                 continue
             if state.stopped:
-                self._process("stop", lambda arn=root.arn: self.bench.operations.stop(arn))
+                self._process("stop", partial(self._operated, "stop", root.arn))
             elif state.paused:
-                self._process("resume", lambda arn=root.arn: self._operated("resume", arn))
+                self._process("resume", partial(self._operated, "resume", root.arn))
             else:
-                self._process("raise", lambda arn=root.arn: self._operated("raise_budget", arn))
+                self._process("raise", partial(self._operated, "raise_budget", root.arn))
         self._exhaust()
 
     def _operated(self, name: str, root: str) -> None:
@@ -525,8 +530,6 @@ class StepFunctions(FakeWorkflows):
         self._point("RedriveExecution")
         found = self._world.executions[execution]
         if found.running or found.status == "SUCCEEDED":
-            from autoops.errors import InvalidInput
-
             raise InvalidInput("run: its execution cannot be redriven")
         self._world.redriven(found)
 
