@@ -7,7 +7,7 @@ a label, the state after, and the worker after, None when it has ended.
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from prove.admission_model import Adm, Moved, State, Transactions, Worker
+from prove.admission_model import Adm, State, Transactions, Worker
 
 TRIES: Final = 3
 REPEATS: Final = 1
@@ -28,10 +28,6 @@ class Programs(NamedTuple):
     asks: bool = False
     most: int = 4
     defects: frozenset[str] = frozenset()
-
-    def ways(self, state: State, call: int, worker: Worker) -> Iterator[Way]:
-        """Every way the worker may go on; `call` is -1 for one that is not of a call."""
-        yield from STEPS[worker.pc](self, state, call, worker)
 
     # --- The machine ------------------------------------------------------------------------------
 
@@ -55,9 +51,9 @@ class Programs(NamedTuple):
     def invoke(self, state: State, call: int, phase: str) -> State:
         """The machine goes to a state; one that was tried often enough fails."""
         of, at = state.calls[call], state.run_of(call)
-        if of.inv >= self.most:
+        if of.inv >= self.most + 2 * state.runs[at].redrives:
             return self.end(state, at)
-        if phase == "again":
+        if phase == "again":  # after a while; the machine waits for no worker meanwhile
             return state.call_set(call, phase=phase)
         new = Worker(
             phase,
@@ -135,7 +131,7 @@ class Programs(NamedTuple):
         if refused:
             yield self._round(state, call, w, "park: no reason any more")
         elif w.back == "full":
-            yield "park: full", after, self._serving(w, "end")
+            yield "park: full", after, self.serving(w, "end")
         else:
             yield f"park: {w.back}", after, None
 
@@ -146,7 +142,8 @@ class Programs(NamedTuple):
 
     # --- Serve ------------------------------------------------------------------------------------
 
-    def _serving(self, w: Worker, back: str) -> Worker:
+    def serving(self, w: Worker, back: str) -> Worker:
+        """It lets in the next that waits, and goes on with `back`."""
         return w._replace(pc="serve", back=back, tries=TRIES, seen=None, target=-1, there=None)
 
     def _on(self, state: State, call: int, w: Worker, label: str, tried: str) -> Way:
@@ -154,7 +151,7 @@ class Programs(NamedTuple):
         if w.tries < 0:
             return self._back(state, call, w, label)
         if tried == "in" and w.back == "serve":
-            return label, state, self._serving(w, "serve")
+            return label, state, self.serving(w, "serve")
         if tried in ("in", "full") or w.tries == 1:
             return self._back(state, call, w, label)
         return label, state, w._replace(pc="serve", tries=w.tries - 1, target=-1, there=None)
@@ -243,11 +240,6 @@ def with_worker(state: State, call: int, worker: Worker | None) -> State:
 def wanted_by(w: Worker) -> Adm:
     """The admission that an asker wants."""
     return Adm("waiting", token=w.inv, asked=w.inv, redrive=w.redrive)
-
-
-def tried(moved: Moved) -> State | None:
-    """The state after, None when it was refused."""
-    return None if moved[1] else moved[0]
 
 
 Step = Callable[[Programs, State, int, Worker], Iterator[Way]]
