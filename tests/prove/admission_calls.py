@@ -231,14 +231,13 @@ def _last(of: Programs, state: State, w: Worker) -> Iterator[Way]:
 
 
 def gone(of: Programs, state: State, _call: int, w: Worker) -> Iterator[Way]:
-    """`Closing.tidy` and `_woken`: ask Step Functions, once for each asker, and act."""
+    """`Closing.tidy` and `_woken`: ask Step Functions, and act."""
     seen, at = w.seen, state.run_of(w.target)
     assert seen is not None
     run = state.runs[at]
-    asker = 0 if "one look" in of.defects else seen.redrive
-    known = {(one, redrive): said for one, redrive, said in w.known}
-    said = known.setdefault((at, asker), run.redrives if run.running else -1)
-    w = w._replace(known=tuple(sorted((*key, value) for key, value in known.items())), back="next")
+    said = dict(w.known).get(at, run.redrives if run.running else -1)
+    known = (*dict(w.known).items(), (at, said)) if "one look" in of.defects else ()
+    w = w._replace(known=tuple(sorted(set(known))), back="next")
     dead = said != seen.redrive
     if seen.state == "calling":
         pc = "end" if dead and state.now >= seen.lease else "next"

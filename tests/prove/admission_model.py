@@ -15,7 +15,10 @@ OPEN: Final = ("waiting", "granted", "calling")
 
 
 class Adm(NamedTuple):
-    """An admission; of one that ended only state, attempt and lost are told."""
+    """An admission; of one that ended only state, attempt and lost are told.
+
+    A token's number is its place in the order of the askings too: `Asker.since`.
+    """
 
     state: str
     token: int = 0
@@ -42,7 +45,7 @@ class Worker(NamedTuple):
         target: the waiting call that it lets in, and `there`, how that was read.
         back: where it goes on after that.
         todo: calls of the run still to look at, as they were listed.
-        known: what Step Functions said of executions, by run and redrive count of who asked.
+        known: what Step Functions said of runs, where it is asked but once.
     """
 
     program: str
@@ -58,7 +61,7 @@ class Worker(NamedTuple):
     there: Adm | None = None
     back: str = ""
     todo: tuple[tuple[int, Adm | None], ...] = ()
-    known: tuple[tuple[int, int, int], ...] = ()
+    known: tuple[tuple[int, int], ...] = ()
 
 
 class Call(NamedTuple):
@@ -196,6 +199,8 @@ class Transactions(NamedTuple):
         """Another token for the same place."""
         adm = state.calls[call].adm
         if adm is None or (adm.state, adm.token) != (standing.state, standing.token):
+            return state, "standing"
+        if not self._holds("since", adm.token <= token):
             return state, "standing"
         return state.call_set(call, adm=adm._replace(token=token, redrive=redrive)), ""
 

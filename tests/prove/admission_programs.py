@@ -100,6 +100,8 @@ class Programs(NamedTuple):
         assert adm is not None
         if adm.state in ("lost", "released"):
             return self._round(state, call, w, "ask: moved")
+        if adm.token > w.inv and "any asker" not in self.defects:
+            return "ask: a later try has asked", self.said(state, call, w, "admit"), None
         if adm.state == "settled":
             return "ask: settled before", state, w._replace(pc="tell")
         return "ask: stands", state, w._replace(pc="again", seen=adm)

@@ -369,7 +369,7 @@ def _renamed(state: State, runs: list[int], order: list[int]) -> State:
             run=run_name[w.run],
             target=name[w.target],
             todo=tuple((name[call], seen) for call, seen in w.todo),
-            known=tuple(sorted((run_name[run], *rest) for run, *rest in w.known)),  # type: ignore[misc]
+            known=tuple(sorted((run_name[run], said) for run, said in w.known)),
         )
 
     return state._replace(
@@ -382,6 +382,8 @@ def _renamed(state: State, runs: list[int], order: list[int]) -> State:
     )
 
 
-def programs(limit: int = 1, dropped: str = "", *, asks: bool = False, most: int = 4) -> Programs:
-    """The protocol as it is, or without one condition."""
-    return Programs(Transactions(limit, dropped), asks, most)
+def programs(
+    dropped: str = "", *mistakes: str, limit: int = 1, asks: bool = False, most: int = 4
+) -> Programs:
+    """The protocol as it is, or without one condition, or with mistakes."""
+    return Programs(Transactions(limit, dropped), asks, most, frozenset(mistakes))
