@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from prove.admission_model import Adm, State, Worker
-from prove.admission_programs import REPEATS, STEPS, Programs, Step, Way
-
-WRONG: Final = "WRONG: "
-"""Begins the label of a way that no program may go."""
+from prove.admission_programs import REPEATS, STEPS, WRONG, Programs, Step, Way
 
 # --- PaidCalls.make -------------------------------------------------------------------------------
 
@@ -44,7 +41,10 @@ def kept(of: Programs, state: State, call: int, w: Worker) -> Iterator[Way]:
     if reply:
         yield f"kept reply {reply}", state, w._replace(pc="settle", reply=reply)
         return
-    wrong = WRONG if state.calls[call].kept and not alive else ""
+    # A worker that stood still past its lease may yet begin an attempt that is lost already: only
+    # one that comes after a kept reply is wrong.
+    earlier = any(one < w.seen.attempt + w.made for one in state.calls[call].kept)
+    wrong = WRONG if earlier and not alive else ""
     if not w.made:
         yield f"{wrong}no kept reply", state, w._replace(pc="provider")
     elif alive:
@@ -61,11 +61,18 @@ def repeat(of: Programs, state: State, call: int, w: Worker) -> Iterator[Way]:
     after, refused = of.on.repeat(state, call, w.seen)
     if not refused:
         new = w._replace(pc="provider", seen=after.calls[call].adm, made=False)
-        yield "repeat", after, new
+        wrong = of.wrong(state, call) or _alive(state, call)
+        yield f"{wrong}repeat", after, new
     elif refused == "standing":
         yield "repeat: taken over", of.said(state, call, w, "again"), None
     else:
         yield f"repeat: {refused}", state, w._replace(pc="lose", back="admit")
+
+
+def _alive(state: State, call: int) -> str:
+    """What begins the label of an attempt that is lost while its worker is believed alive."""
+    adm = state.calls[call].adm
+    return WRONG if adm and adm.state == "calling" and state.now < adm.lease else ""
 
 
 def lose(of: Programs, state: State, call: int, w: Worker) -> Iterator[Way]:
@@ -73,7 +80,7 @@ def lose(of: Programs, state: State, call: int, w: Worker) -> Iterator[Way]:
     assert w.seen is not None
     after, refused = of.on.lose(state, call, w.seen)
     if not refused:
-        yield "lose", after, of.serving(w, w.back)
+        yield f"{_alive(state, call)}lose", after, of.serving(w, w.back)
     elif w.back == "next":
         yield "lose: moved", state, w._replace(pc="next", seen=None, back="")
     else:

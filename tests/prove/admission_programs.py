@@ -11,6 +11,8 @@ from prove.admission_model import Adm, State, Transactions, Worker
 
 TRIES: Final = 3
 REPEATS: Final = 1
+WRONG: Final = "WRONG: "
+"""Begins the label of a way that no program may go."""
 
 Way = tuple[str, State, Worker | None]
 
@@ -69,6 +71,10 @@ class Programs(NamedTuple):
         closing = Worker("close", "close", run=at, redrive=state.runs[at].redrives)
         return with_worker(state.run_set(at, running=False), -1, closing)
 
+    def wrong(self, state: State, call: int) -> str:
+        """What begins the label of a call that was let in though its run does not go on."""
+        return "" if state.runs[state.run_of(call)].going else WRONG
+
     def told(self, state: State, call: int, token: int) -> State | None:
         """The token is answered; None when nobody waits for it."""
         of = state.calls[call]
@@ -81,7 +87,7 @@ class Programs(NamedTuple):
         """`Gate.ask`, once round."""
         after, refused = self.on.grant(state, call, wanted_by(w))
         if not refused:
-            yield "ask: granted", after, w._replace(pc="tell")
+            yield f"{self.wrong(state, call)}ask: granted", after, w._replace(pc="tell")
         elif refused == "standing":
             yield self._standing(state, call, w)
         elif refused == "closed":
@@ -184,6 +190,7 @@ class Programs(NamedTuple):
         after, refused = self.on.grant(state, w.target, w.there)
         label = f"let in {w.target}: {refused or 'granted'}"
         if not refused:
+            label = self.wrong(state, w.target) + label
             yield label, after, w._replace(pc="told", there=after.calls[w.target].adm)
         elif refused in ("stopped", "closed") or (refused == "money" and not self.asks):
             yield label, state, w._replace(pc="fail")

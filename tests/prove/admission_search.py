@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from prove.admission_calls import ALL, WRONG, renew
+from prove.admission_calls import ALL, renew
 from prove.admission_model import COST, OPEN, WORST, Call, Run, State, Transactions, Worker
-from prove.admission_programs import TRIES, Programs, with_worker
+from prove.admission_programs import TRIES, WRONG, Programs, with_worker
 
 FAULTS: Final = (
     "kill",
@@ -35,6 +35,7 @@ class Instance(NamedTuple):
         calls: of each run.
         ceiling: of each run.
         faults: how often each may happen.
+        reduced: a worker's step that nobody else can see or hinder is taken before all others.
     """
 
     programs: Programs
@@ -42,6 +43,7 @@ class Instance(NamedTuple):
     runs: int = 2
     calls: int = 2
     ceiling: int = 3
+    reduced: bool = False
 
     def first(self) -> State:
         """Every call asks."""
@@ -56,10 +58,11 @@ class Instance(NamedTuple):
 # --- What may come next ---------------------------------------------------------------------------
 
 
-def followers(programs: Programs, state: State) -> Iterator[Next]:
+def followers(programs: Programs, state: State, *, reduced: bool = False) -> Iterator[Next]:
     """Every state that comes next, and by what."""
     some = False
-    for step in _steps(programs, state):
+    alone = _alone(state) if reduced else None
+    for step in _steps(programs, state) if alone is None else _step(programs, *alone):
         some = True
         yield step
     yield from _faults(programs, state)
@@ -67,10 +70,26 @@ def followers(programs: Programs, state: State) -> Iterator[Next]:
         yield from _patience(programs, state)
 
 
+def _alone(state: State) -> tuple[int, Worker, State] | None:
+    """A worker whose next step nobody else can see or hinder."""
+    if state.others:
+        return None
+    for call, worker, without in _workers(state):
+        fresh = worker.pc == "kept" and not worker.made and worker.seen and worker.seen.attempt == 1
+        sole = not without.calls[call].workers and worker.pc in ("tell", "keep")
+        if fresh or sole or worker.pc == "provider":
+            return call, worker, without
+    return None
+
+
+def _step(programs: Programs, call: int, worker: Worker, without: State) -> Iterator[Next]:
+    for label, after, new in ALL[worker.pc](programs, without, call, worker):
+        yield f"{_who(call, worker)} {label}", with_worker(after, call, new)
+
+
 def _steps(programs: Programs, state: State) -> Iterator[Next]:
     for call, worker, without in _workers(state):
-        for label, after, new in ALL[worker.pc](programs, without, call, worker):
-            yield f"{_who(call, worker)} {label}", with_worker(after, call, new)
+        yield from _step(programs, call, worker, without)
         if worker.pc == "provider":
             renewed = renew(programs, without, call, worker)
             if renewed is not None:
@@ -265,6 +284,14 @@ def unquiet(state: State, *, asks: bool) -> str:
     return "a slot is held for ever" if state.held else ""
 
 
+def forgotten(state: State) -> str:
+    """Who waits for a run to be resumed that goes on; with nobody killed, none is left to sweep."""
+    for call, of in enumerate(state.calls):
+        if of.adm and of.adm.wait == "paused" and state.runs[state.run_of(call)].going:
+            return f"call {call} waits for no reason"
+    return ""
+
+
 # --- The search -----------------------------------------------------------------------------------
 
 
@@ -300,15 +327,17 @@ def explore(
         for state in level:
             if seen_states is not None:
                 seen_states(state)
-            moves = list(followers(instance.programs, state))
+            moves = list(followers(instance.programs, state, reduced=instance.reduced))
             found.transitions += len(moves)
             wrong = unquiet(state, asks=asks) if not _moving(moves) else ""
+            if set(instance.faults) == {"pause"} and "sweep" in _single(moves):
+                wrong = wrong or forgotten(state)
             found.terminal += not _moving(moves)
             if wrong:
                 return _told(found, came, state, wrong)
             for label, after in moves:
                 after = canonical(after)
-                if after in came:
+                if after in came and WRONG not in label:
                     continue
                 came[after] = (state, label)
                 wrong = label if WRONG in label else broken(after, limit)
@@ -319,6 +348,12 @@ def explore(
         found.depth += bool(level)
     found.states = len(came)
     return found
+
+
+def _single(moves: list[Next]) -> str:
+    """What moves by itself, where that is one thing."""
+    labels = [label for label, _ in moves if "! " not in label]
+    return labels[0] if len(labels) == 1 else ""
 
 
 def _moving(moves: list[Next]) -> bool:
