@@ -166,9 +166,7 @@ class Transactions(NamedTuple):
             return state, "full"
         granted = _asked(of.adm, wanted, state="granted", slot=True, wait="")
         state = state.call_set(call, adm=granted, tickets=self._without_ticket(of, wanted))
-        state = state.run_set(
-            at, available=run.available - WORST, reserved=run.reserved + WORST
-        )
+        state = state.run_set(at, available=run.available - WORST, reserved=run.reserved + WORST)
         return state._replace(held=state.held + 1), ""
 
     def park(self, state: State, call: int, wanted: Adm, wait: str) -> Moved:
@@ -377,9 +375,7 @@ def _freed(state: State, call: int, seen: Adm, spent: int) -> State:
     at = state.run_of(call)
     state = state.run_set(at, reserved=state.runs[at].reserved - WORST)
     run = state.runs[at]
-    state = state.run_set(
-        at, spent=run.spent + spent, available=run.available + WORST - spent
-    )
+    state = state.run_set(at, spent=run.spent + spent, available=run.available + WORST - spent)
     return state._replace(held=state.held - 1) if seen.slot else state
 
 

@@ -44,9 +44,7 @@ class Programs(NamedTuple):
         if result == "done":
             state = state.call_set(call, phase="done")
             calls = range(len(state.calls))
-            over = all(
-                state.calls[one].phase == "done" for one in calls if state.run_of(one) == at
-            )
+            over = all(state.calls[one].phase == "done" for one in calls if state.run_of(one) == at)
             return self.end(state, at) if over else state
         return self.invoke(state, call, result)
 
@@ -182,7 +180,11 @@ class Programs(NamedTuple):
         if not found:
             yield self._back(state, call, w, "serve: nobody waits")
         for number, adm in found:
-            yield f"serve: next is {number}", state, w._replace(pc="let_in", target=number, there=adm)
+            yield (
+                f"serve: next is {number}",
+                state,
+                w._replace(pc="let_in", target=number, there=adm),
+            )
 
     def let_in(self, state: State, call: int, w: Worker) -> Iterator[Way]:
         """`Gate.let_in`: try once more."""

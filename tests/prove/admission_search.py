@@ -382,7 +382,10 @@ def canonical(state: State) -> State:
     )
     each = len(calls) // len(state.runs)
     marks = [hash(of) for of in calls]
-    own = [sorted(range(at * each, at * each + each), key=marks.__getitem__) for at in range(len(state.runs))]
+    own = [
+        sorted(range(at * each, at * each + each), key=marks.__getitem__)
+        for at in range(len(state.runs))
+    ]
     runs = sorted(
         range(len(state.runs)),
         key=lambda at: hash((state.runs[at], *(marks[call] for call in own[at]))),
