@@ -1,0 +1,30 @@
+"""A machine is one that Step Functions accepts, its JSONata parses, and every state is used."""
+
+from collections.abc import Iterator
+
+import networkx as nx
+
+from local.stepfunctions.validation import diagnose
+from local.verify.findings import Finding
+from local.verify.machine import Machine, Program
+
+
+def wellformed(machine: Machine) -> Iterator[Finding]:
+    """What the service would refuse, and states that no way leads to."""
+    start = (machine.program.start,)
+    if machine.language == "JSONata":
+        _, found = diagnose(machine.text, "EXPRESS" if machine.express else "STANDARD")
+        for one in found:
+            if one.severity == "ERROR" and "${" not in one.sentence:
+                yield Finding(machine.name, "data", start, one.sentence)
+    for program in machine.program.everywhere():
+        for name in _unreached(program):
+            yield Finding(machine.name, "data", (*program.place, name), "no way leads here")
+
+
+def _unreached(program: Program) -> Iterator[str]:
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_node(program.start)
+    graph.add_edges_from((edge.source, edge.target) for edge in program.edges())
+    reached = {program.start, *nx.descendants(graph, program.start)}
+    yield from (name for name in program.states if name not in reached)
