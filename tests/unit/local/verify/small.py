@@ -1,4 +1,4 @@
-"""Small machines, each right, with functions around them; a test breaks one thing in one of them."""
+"""Parts of small machines, and the places in which they can stand."""
 
 import copy
 import json

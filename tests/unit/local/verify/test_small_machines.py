@@ -3,13 +3,12 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from local.verify.findings import Rule
 from unit.local.verify.small import (
-    CALL,
     DONE,
     NESTS,
     Definition,
@@ -124,9 +123,9 @@ def _to(state: str, target: str) -> Callable[[Json], object]:
     return lambda states: states[state].update(Next=target)
 
 
-def _drop(*path: str) -> Callable[[Json], object]:
+def _drop(*path: str | int) -> Callable[[Json], object]:
     def change(states: Json) -> None:
-        inside = states
+        inside: Any = states
         for name in path[:-1]:
             inside = inside[name]
         del inside[path[-1]]
@@ -134,9 +133,9 @@ def _drop(*path: str) -> Callable[[Json], object]:
     return change
 
 
-def _put(value: Json, *path: str) -> Callable[[Json], object]:
+def _put(value: Json, *path: str | int) -> Callable[[Json], object]:
     def change(states: Json) -> None:
-        inside = states
+        inside: Any = states
         for name in path[:-1]:
             inside = inside[name]
         inside[path[-1]] = copy.deepcopy(value)
@@ -226,7 +225,14 @@ WRONG: Final = (
         "Begin Admit Ask Often? Ask",
         "without an Admit",
     ),
-    Wrong("shared", BOTH_ASK, _wide, "guard", "", "without an Admit"),
+    Wrong(
+        "retried Parallel",
+        BOTH_ASK,
+        _put([{"ErrorEquals": ["DependencyUnavailable"]}], "Two", "Retry"),
+        "guard",
+        "Begin Admit Two Ask",
+        "without an Admit",
+    ),
     Wrong(
         "passing name",
         ASKS,
@@ -298,10 +304,10 @@ WRONG: Final = (
     ),
     Wrong(
         "open wait",
-        WAITS,
-        _put("{% $states.input.seconds %}", "Wait", "Seconds"),
+        ITEMS,
+        _put("{% $states.input.seconds %}", "All", "ItemProcessor", "States", "One", "Seconds"),
         "bounds",
-        "Begin Set Wait",
+        "Begin List All One",
         "how long it waits",
     ),
     Wrong(
@@ -332,34 +338,34 @@ WRONG: Final = (
         "figures",
         ASKS,
         _put(9, "Ask", "Retry", 0, "MaxAttempts"),
-        "retries",  # type: ignore[arg-type]
+        "retries",
         "Begin Admit Ask",
         "with other figures",
     ),
     Wrong(
         "missing policy",
         LOOKS,
-        lambda s: s["Look"]["Retry"].pop(1),
+        _put(["Lambda.TooManyRequestsException"], "Look", "Retry", 1, "ErrorEquals"),
         "retries",
         "Begin Look",
-        "does not retry Lambda.TooManyRequestsException",
+        "does not retry ModelThrottled",
     ),
     Wrong(
         "lease",
         CHARGES,
         _put(2, "Charge", "Retry", 3, "MaxAttempts"),
-        "retries",  # type: ignore[arg-type]
+        "retries",
         "Begin Admit Charge",
         "waits 38 s for CallInProgress",
     ),
     Wrong(
         "service",
-        LOOKS,
-        lambda s: s["Look"].update(
-            Resource="arn:aws:states:::sns:publish", Arguments={}, Retry=[], Assign={"text": "x"}
+        CHARGES,
+        lambda s: s["Charge"].update(
+            Resource="arn:aws:states:::sns:publish", Arguments={}, Retry=[]
         ),
         "undo",
-        "Begin Look",
+        "Begin Admit Charge",
         "sns:publish changes something outside",
     ),
     Wrong(
@@ -386,7 +392,7 @@ WRONG: Final = (
     Wrong(
         "JSONata",
         LOOKS,
-        _put({"text": "{% $text + %}"}, "Tell", "Output"),
+        _put({"text": "{% $n + %}"}, "Tell", "Output"),
         "data",
         "",
         "JSONata expression is not valid",
@@ -500,6 +506,13 @@ def test_a_machine_wrong_in_one_way_is_refused_for_it(wrong: Wrong, nest: Nest) 
     assert wrong.says in findings[0].sentence
     if wrong.way:
         assert findings[0].path == (*nest.prefix, *_names(wrong.way))
+
+
+@pytest.mark.parametrize("nest", NESTS, ids=lambda nest: nest.name)
+def test_two_branches_cannot_share_one_admission(nest: Nest) -> None:
+    altered = copy.deepcopy(BOTH_ASK)
+    _wide(altered["States"])
+    assert [finding.path[-1] for finding in verdict(altered, nest)] == ["Ask", "Second"]
 
 
 def _names(way: str) -> tuple[str, ...]:
