@@ -32,17 +32,23 @@ def bounds(machine: Machine, worst: Worst) -> Iterator[Finding]:
 
 
 def limits(machine: Machine, cost: Cost, settings: Settings) -> Iterator[Finding]:
-    """Figures without bound, or above what is declared for the machine."""
+    """Figures above what is declared for the machine."""
     start = (machine.program.start,)
     allowed = settings.limits.get(machine.name, {})
     for name in FIGURES:
         most = getattr(cost, name)
-        if math.isinf(most):
-            reasons = "; ".join(cost.reasons(name)) or "nothing bounds it"
-            yield Finding(machine.name, "bounds", start, f"no bound on {name}: {reasons}")
-        elif name in allowed and most > allowed[name]:
+        if name in allowed and allowed[name] < most < math.inf:
             sentence = f"up to {most:,.0f} {name}, over the limit of {allowed[name]:,}"
             yield Finding(machine.name, "limits", start, sentence)
+
+
+def endless(machine: Machine, cost: Cost) -> Iterator[Finding]:
+    """Figures without bound, and why."""
+    for name in FIGURES:
+        if math.isinf(getattr(cost, name)):
+            reasons = "; ".join(cost.reasons(name)) or "nothing bounds it"
+            sentence = f"no bound on {name}: {reasons}"
+            yield Finding(machine.name, "bounds", (machine.program.start,), sentence)
 
 
 def _unbounded(machine: Machine, state: State, worst: Worst) -> Iterator[str]:

@@ -99,7 +99,16 @@ def seconds_ahead(value: Json) -> int | None:
     product = 1
     for factor in found[1].split("*"):
         product *= int(factor.strip().replace("_", ""))
-    return product // 1000
+    return -(-product // 1000)
+
+
+def _is_over(left: int | None, sign: str) -> bool | None:
+    """Whether the present moment compares so with one that is at most so many seconds away."""
+    if left is None or left > 0:
+        return None
+    if left == 0 and sign not in (">=", "<"):
+        return None
+    return sign in (">", ">=")
 
 
 @dataclass(frozen=True)
@@ -120,8 +129,7 @@ class Comparison:
         if self.right == "":
             return Comparison(self.right, _MIRRORED[self.sign], self.left).holds(values, left)
         if self.left == "":
-            over = left.get(str(self.right))
-            return None if over is None or over > 0 else self.sign in (">", ">=")
+            return _is_over(left.get(str(self.right)), self.sign)
         one, other = _value(self.left, values), _value(self.right, values)
         return None if one is None or other is None else _HOLDS[self.sign](one, other)
 

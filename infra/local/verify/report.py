@@ -10,7 +10,7 @@ from rich.console import Console
 
 from local.verify.files import with_files
 from local.verify.policies import policies
-from local.verify.retries import calls, over_limits
+from local.verify.retries import calls, endless, over_limits
 from local.verify.settings import Settings
 from local.verify.tables import print_calls, print_costs, print_findings
 from local.verify.template import read_world
@@ -66,6 +66,6 @@ def print_retries(console: Console, template: Path) -> int:
     found = calls(world, settings)
     print_calls(console, found)
     refused = [one for machine in world.machines.values() for one in policies(world, machine)]
-    refused += over_limits(found, settings)
+    refused += [*over_limits(found, settings), *(one for call in found for one in endless(call))]
     print_findings(console, sorted(refused))
     return REFUSED if refused else 0

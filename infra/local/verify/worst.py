@@ -158,7 +158,7 @@ class Worst:
         return fields[function.per_item].most if function.per_item in fields else None
 
     def _parallel(self, machine: Machine, state: State) -> Cost:
-        found = Cost(events=1)
+        found = Cost(events=2)
         for branch in state.inner:
             found = found.beside(self._program(machine, branch, {}))
         tries = most_tries(state)
@@ -166,7 +166,8 @@ class Worst:
 
     def _map(self, machine: Machine, state: State) -> Cost:
         tries = most_tries(state)
-        own = Cost(seconds=most_delay(state), transitions=tries - 1, events=tries)
+        around = 4 if state.distributed else 2
+        own = Cost(seconds=most_delay(state), transitions=tries - 1, events=around * tries)
         item = self.item(machine, state)
         most = self.most_items(machine, state)
         if most is None:
@@ -252,10 +253,7 @@ def _component(graph: "nx.DiGraph[Node]", members: set[Node]) -> Cost:
 
 
 def _entered(state: State) -> Cost:
-    events = {"Succeed": 2, "Fail": 1, "Parallel": 4, "Map": 4}.get(state.type, 2)
-    if state.type in ("Parallel", "Map"):
-        events = 3
-    return Cost(transitions=1, events=events)
+    return Cost(transitions=1, events=1 if state.type == "Fail" else 2)
 
 
 def _wait(state: State) -> Cost:
