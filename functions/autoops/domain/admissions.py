@@ -60,8 +60,8 @@ class Asker(Contract):
     Attributes:
         execution: its ARN, a child's where a child asks.
         redrive: its redrive count; the same execution redriven is another asker.
-        since: when the state was entered and how often it was retried, as text that sorts: a worker
-            of an earlier try that comes late must not take the place of a later one.
+        since: when the state was entered, how often it was redriven and retried since, as text that
+            sorts: a worker of an earlier try that comes late must not take a later one's place.
         token: task token of the waiting state, None for one that does not wait.
     """
 

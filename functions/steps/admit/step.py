@@ -26,7 +26,7 @@ class Input(Contract):
         token: task token of the waiting state; answered when the call is let in.
         execution: ARN of the execution that waits.
         redrive: its redrive count.
-        since: when the state was entered, and how often it was retried.
+        since: when the state was entered, and how often it was redriven and retried since.
         again: how often the admission of this call was lost before.
         throttled: how often the model refused this call for rate before.
         request: the question to a model, or
