@@ -18,7 +18,7 @@ from unittest import mock
 from autoops.calls import PaidCalls, reply_key
 from autoops.domain.admissions import Admission, AdmissionState, Asker, CallClaim, Limit
 from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import CallRecord, OnBudget, OnUnknown
+from autoops.domain.ledger import CallRecord, OnBudget, OnUnknown, OpenedRun
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage, price_of
 from autoops.errors import (
@@ -31,6 +31,7 @@ from autoops.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
+from autoops.operations import Operations
 from fakes import FakeWorkflows
 from gate_bench import GateBench
 from gate_proof.invariants import Invariants
@@ -43,6 +44,7 @@ from triggers.sweep.step import Tick, sweep
 
 TOKEN_PRICE: Final = price_of(MODEL).input // 1_000_000
 WORST: Final = 10 * TOKEN_PRICE
+ACCOUNT: Final = 60 * WORST
 PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
@@ -90,12 +92,15 @@ class World:
             limits=self._limits(), dynamodb=self.table, workflows=StepFunctions(self)
         )
         self.bench.artifacts.watch = self._artifacts
-        self.invariants = Invariants(self.table.items, self.bench.limits)
+        self.bench.operations = Operations(self.bench.gate, ACCOUNT)
+        self.invariants = Invariants(self.table.items, self.bench.limits, ACCOUNT)
         self.executions: dict[str, Execution] = {}
+        self.opened: dict[str, OpenedRun] = {}
         self.branches: list[Branch] = []
         self.events: list[Mapping[str, Any]] = []
         self.invocations: list[Process] = []
         self.asked: dict[tuple[str, int], str] = {}
+        self.made_by: dict[tuple[str, int], Process] = {}
         self._numbers = itertools.count()
         for number in range(dice.choice((1, 2, 2, 3))):
             self._open(number)
@@ -125,12 +130,15 @@ class World:
             tenant=tenant,
         )
         root = self.executions[run.root] = Execution(run.root, run)
-        self.bench.open(
-            run,
+        self.opened[run.root] = OpenedRun(
+            run=run,
+            execution=run.root,
             ceiling=WORST * self.dice.choice((1, 2, 3, 50, 50)) + 7,
+            opened_at=self.now,
             on_budget=self.dice.choice((OnBudget.ASK, OnBudget.STOP)),
             on_unknown=self.dice.choice((OnUnknown.REPEAT, OnUnknown.REPEAT, OnUnknown.FAIL)),
         )
+        self.bench.ledger.open_run(self.opened[run.root])
         for branch in range(self.dice.choice((1, 2, 2, 3))):
             execution = root
             if self.dice.random() < 0.25:
@@ -201,6 +209,7 @@ class World:
             self._operate,
             self._operate,
             self._abort,
+            self._open_again,
         ]
 
     def _time_passes(self) -> None:
@@ -265,6 +274,12 @@ class World:
         running = [each for each in self.executions.values() if each.running]
         if running and self.dice.random() < 0.3:
             self.end(self.dice.choice(running), "ABORTED", None)
+
+    def _open_again(self) -> None:
+        """The first step of a run is made twice."""
+        root = self.dice.choice(self.roots)
+        opened = self.opened[root.arn]
+        self._process(f"open {root.arn}", lambda: self.bench.ledger.open_run(opened))
 
     # --- Step Functions ---------------------------------------------------------------------------
 
@@ -400,6 +415,9 @@ class World:
         made = admission.claim.call, admission.attempt
         assert made not in self.asked, f"{made}: made twice"
         self.asked[made] = "about to"
+        actor = self.scheduler.actor
+        assert actor is not None
+        self.made_by[made] = actor.process
         before = [reply_key(admission, attempt) for attempt in range(1, admission.attempt)]
         paid = [key for key in before if key in calls.kept]
         assert not paid, f"{made}: paid again, {paid} was there"
@@ -429,7 +447,9 @@ class World:
 
     def _look(self) -> None:
         if hasattr(self, "invariants"):
-            self.invariants.look(self.now)
+            actor = self.scheduler.actor
+            process = None if actor is None else actor.process
+            self.invariants.look(self.now, lambda made: self.made_by.get(made) is process)
 
     # --- At rest ----------------------------------------------------------------------------------
 
@@ -465,7 +485,12 @@ class World:
             state = self.bench.ledger.run_state(root.arn)
             if state is None or not root.running:
                 continue
-            if state.stopped:
+            refused = self.bench.budget(root.run).ceiling + 20 * WORST > ACCOUNT
+            waits = any(
+                each.root == root.arn and each.wait == "money"
+                for each in self.invariants.admissions.values()
+            )
+            if state.stopped or (waits and refused):
                 self._process("stop", partial(self._operated, "stop", root.arn))
             elif state.paused:
                 self._process("resume", partial(self._operated, "resume", root.arn))

@@ -247,7 +247,7 @@ def _asked(at: str) -> int:
 # --- The real transactions ------------------------------------------------------------------------
 
 
-def _moved(moved: bool) -> str:  # noqa: FBT001  # what the port says
+def _moved(moved: bool) -> str:  # what the port says
     return "" if moved else "standing"
 
 

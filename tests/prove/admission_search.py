@@ -197,7 +197,7 @@ def _unfinished(state: State, at: int) -> bool:
 
 def _pause(programs: Programs, state: State) -> Iterator[Next]:
     for at in range(len(state.runs)):
-        after, refused = programs.on.pause(state, at, True)  # noqa: FBT003  # the port's
+        after, refused = programs.on.pause(state, at, True)  # the port's
         if not refused:
             yield f"{at}", after
 
@@ -377,7 +377,7 @@ def _told(
 def canonical(state: State) -> State:
     """The same state with workers, calls and runs in one order: their names mean nothing."""
     calls = tuple(
-        of if len(of.workers) < 2 else of._replace(workers=tuple(sorted(of.workers, key=hash)))  # noqa: PLR2004
+        of if len(of.workers) < 2 else of._replace(workers=tuple(sorted(of.workers, key=hash)))
         for of in state.calls
     )
     each = len(calls) // len(state.runs)

@@ -122,7 +122,11 @@ class Dearest:
     def _histories(self) -> Iterable[list[Event]]:
         for machine in self.engine.machines:
             for summary in self.engine.summaries(machine):
-                yield self.engine.history(summary["executionArn"])
+                history = self.engine.history(summary["executionArn"])
+                yield history
+                for run in (e.details["mapRunArn"] for e in history if e.type == "MapRunStarted"):
+                    for item in self.engine.map_run_executions(run):
+                        yield self.engine.history(item["executionArn"])
 
 
 def _items(state: State) -> int:
