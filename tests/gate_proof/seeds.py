@@ -56,7 +56,7 @@ SEEDS: Final = (
     Seed("open: once", "< IF attribute_not_exists(PK)>"),
     Seed("reserve: the money reaches", "#reserved + :worst", "#available >= :worst"),
     Seed("repeat: the money reaches", "#available - :worst, #spent", "#available >= :worst"),
-    Seed("grant: a slot is free", "#held + :one"),
+    Seed("grant: a slot is free", "#held, :zero) + :one"),
     Seed("grant: the minute has requests left", "#requests < :requests"),
     Seed("grant: the minute has tokens left", "#tokens <= :room"),
     Seed("going: not paused", "#status = :running", "#paused = :no"),

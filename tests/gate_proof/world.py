@@ -49,6 +49,8 @@ PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
 TRACED: Final = 3
+STALLS: Final = 0.08
+"""How often a process stands still after a call, so that it goes on from what it saw long ago."""
 
 SAYS: Final[Mapping[str, type[AutoOpsError]]] = {
     "throttled": ModelThrottled,
@@ -86,6 +88,7 @@ class World:
     def __init__(self, dice: Random, alter: Alter = lambda write: write) -> None:
         self.dice = dice
         self.calm = False
+        self.stalled: set[Process] = set()
         self.scheduler = Scheduler()
         self.table = WatchedTable(self.scheduler.point, self._look, alter)
         self.bench = GateBench(
@@ -174,18 +177,28 @@ class World:
                 self.dice.choice(self._happenings())()
 
     def _go_on(self) -> bool:
-        able: list[Actor | Branch] = [*self.scheduler.ready()]
+        able: list[Actor | Branch] = [
+            actor for actor in self.scheduler.ready() if actor.process not in self.stalled
+        ]
         able += [branch for branch in self.branches if branch.can_go(self.now)]
         if not able:
             if not self.calm:
-                self._time_passes()
+                self.dice.choice((self._time_passes, self._wake))()
             return False
         one = self.dice.choice(able) if len(able) > 1 else able[0]
         if isinstance(one, Branch):
             self._invoke(one)
         else:
             self.scheduler.run(one, self._fault(one))
+            if not self.calm and self.dice.random() < STALLS:
+                self.stalled.add(one.process)
         return True
+
+    def _wake(self) -> None:
+        """A process goes on that stood still while others worked."""
+        if self.stalled:
+            stalled = sorted(self.stalled, key=lambda process: process.name)
+            self.stalled.discard(self.dice.choice(stalled))
 
     def _fault(self, actor: Actor) -> Fault:
         if actor.at == "provider":
@@ -199,6 +212,9 @@ class World:
         return [
             self._time_passes,
             self._time_passes,
+            self._wake,
+            self._wake,
+            self._wake,
             self._sweep,
             self._deliver,
             self._deliver,
@@ -456,6 +472,7 @@ class World:
     def come_to_rest(self) -> None:
         """Nothing goes wrong any more: all runs end, and nothing is left of them."""
         self.calm = True
+        self.stalled.clear()
         self.scheduler.note("to rest")
         for turn in range(ROUNDS):
             self.scheduler.quiet = turn >= TRACED
