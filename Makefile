@@ -56,7 +56,7 @@ up: environment ## keep the laptop's AWS running: PORT, MODEL_SERVER, MODEL
 pytest = own=$$(mktemp -d "$${TMPDIR:-/tmp}/autoops.XXXXXX"); trap 'rm -rf "$$own"' EXIT; \
 	TMPDIR="$$own" $(PYTHON) -m pytest
 
-.PHONY: test check format lint types imports templates machines retries prove bench conformance
+.PHONY: test check format lint types imports templates machines verify retries prove bench conformance
 test: environment ## run all tests (minutes)
 	@$(pytest) -n 2
 
@@ -78,6 +78,10 @@ templates: sam-environment
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint --template "$$template" >/dev/null; done
 machines: environment
 	@echo "check: state machines, names, layers"; $(pytest) -n 2 tests/architecture
+	@said=$$(.venv/bin/autoops verify) || { echo "$$said"; exit 1; }
+
+verify: environment ## prove that no machine spends unguarded, and what each can cost at most
+	@.venv/bin/autoops verify
 
 retries: environment ## how often each model call is made at most, and its declared limit
 	@.venv/bin/autoops verify --retries

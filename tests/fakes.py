@@ -26,20 +26,18 @@ from autoops.domain.pricing import Usage
 from autoops.domain.references import Reference, artifact_key
 from autoops.domain.vectors import Vectors
 from autoops.errors import InvalidInput
-from fake_ledger import Book, FakeLedger
 from watching import Killed, Watched, killed, raising, watched
 
 __all__ = [
     "NOON",
-    "Book",
     "FakeArtifacts",
     "FakeCatalogue",
     "FakeContext",
+    "FakeCounter",
     "FakeDocuments",
     "FakeEmbedder",
     "FakeEvents",
     "FakeIndex",
-    "FakeLedger",
     "FakeModel",
     "FakeOnce",
     "FakeWorkflows",
@@ -49,7 +47,6 @@ __all__ = [
     "canaries",
     "killed",
     "raising",
-    "reserved",
     "sample_event",
     "text",
     "tool",
@@ -166,6 +163,16 @@ def tool(value: Json, *, stop_reason: str = "tool_use", usage: Usage | None = TO
 def text(said: str, *, stop_reason: str = "end_turn", usage: Usage | None = TOKENS) -> ModelReply:
     """A reply in plain text."""
     return ModelReply(stop_reason=stop_reason, text=said, usage=usage)
+
+
+@dataclass
+class FakeCounter:
+    """`autoops.ports.TokenCounter` that tells a number, or cannot tell."""
+
+    tokens: int | None = None
+
+    def count(self, request: ModelRequest) -> int | None:  # noqa: ARG002  # the port's
+        return self.tokens
 
 
 @dataclass
@@ -359,11 +366,6 @@ class FakeOnce:
 def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
     length = math.hypot(*left) * math.hypot(*right)
     return sum(a * b for a, b in zip(left, right, strict=True)) / length if length else 0.0
-
-
-def reserved(ledger: FakeLedger) -> int:
-    """Nano-dollars reserved in all runs."""
-    return sum(book.budget.reserved for book in ledger.books.values())
 
 
 def canaries(value: Iterable[str], *places: str | Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from autoops.adapters.admissions import DynamoAdmissions
 from autoops.adapters.dynamodb import DynamoLedger
@@ -17,9 +17,12 @@ from autoops.gate import Gate
 from autoops.operations import Operations
 from fake_dynamodb import FakeDynamoDB
 from fakes import NOON, FakeArtifacts, FakeEvents, FakeWorkflows, FixedClock
+from watching import Watch, Watching, unwatched
 
 LEASE: Final = timedelta(seconds=90)
 DOLLAR: Final = 1_000_000_000
+USUAL: Final = "token"
+"""The task token of who asks, unless a test says otherwise."""
 
 
 @dataclass
@@ -30,6 +33,7 @@ class GateBench:
         limits: what calls share, by model; may be changed while a test runs.
         dynamodb: `calls` and `before` tell and disturb what goes to the table.
         workflows: `running` says which executions run, at which redrive count.
+        watch: called around each operation of ledger, admissions and artifacts: see `watching`.
     """
 
     limits: dict[str, Limit] = field(default_factory=dict)
@@ -38,12 +42,15 @@ class GateBench:
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     events: FakeEvents = field(default_factory=FakeEvents)
     artifacts: FakeArtifacts = field(default_factory=FakeArtifacts.of_samples)
+    watch: Watch = unwatched
 
     def __post_init__(self) -> None:
         client: Any = self.dynamodb
         self.table = Table(client, "Ledger", lambda _seconds: None)
-        self.ledger = DynamoLedger(self.table)
-        self.admissions = DynamoAdmissions(self.table, self.limits)
+        self.ledger = cast("DynamoLedger", Watching(DynamoLedger(self.table), self._watched))
+        real = DynamoAdmissions(self.table, self.limits)
+        self.admissions = cast("DynamoAdmissions", Watching(real, self._watched))
+        self.artifacts.watch = self._watched
         self.gate = Gate(
             self.admissions, self.ledger, self.workflows, self.events, self.clock, LEASE
         )
@@ -56,12 +63,16 @@ class GateBench:
             OpenedRun(run=run, execution=run.root, ceiling=ceiling, opened_at=NOON, **options)
         )
 
+    def pass_lease(self) -> None:
+        """Let the lease of a worker that says nothing end."""
+        self.clock.advance(LEASE)
+
     def asker(self, run: Run, token: str | None = None) -> Asker:
         """The run's own execution."""
         redrive = self.workflows.running.get(run.root) or 0
         return Asker(execution=run.root, redrive=redrive, token=token)
 
-    def ask(self, run: Run, claim: CallClaim, token: str | None = "token") -> Admission:
+    def ask(self, run: Run, claim: CallClaim, token: str | None = USUAL) -> Admission:
         """Ask for a call."""
         return self.gate.ask(run, claim, self.asker(run, token))
 
@@ -107,3 +118,6 @@ class GateBench:
         """The call paths that wait for a slot of the model, in the order of their tickets."""
         tickets = sorted(key for key in self.dynamodb.items if key[0] == f"QUEUE#{model}")
         return [self.dynamodb.items[key]["call"]["S"] for key in tickets]
+
+    def _watched(self, moment: str) -> None:
+        self.watch(moment)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Watch = Callable[[str], None]
 """Called with "before settle", "after settle" and so on."""
@@ -16,8 +16,8 @@ class Killed(BaseException):
     """The process died here: nothing after it runs, no `except Exception` sees it."""
 
 
-def _unwatched(_moment: str) -> None:
-    return
+def unwatched(_moment: str) -> None:
+    """Let everything pass."""
 
 
 @dataclass(kw_only=True)
@@ -28,10 +28,34 @@ class Watched:
         watch: called with "before settle", "after settle" and so on; it may raise.
     """
 
-    watch: Watch = _unwatched
+    watch: Watch = unwatched
 
 
 W = TypeVar("W", bound=Watched)
+
+
+class Watching:
+    """The real thing, with a watch around each of its operations.
+
+    Args:
+        real: what does the work.
+        watch: called with "before settle", "after settle" and so on; it may raise.
+    """
+
+    def __init__(self, real: object, watch: Watch) -> None:
+        self._real = real
+        self._watch = watch
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        operation: Callable[..., Any] = getattr(self._real, name)
+
+        def around(*args: object, **kwargs: object) -> Any:
+            self._watch(f"before {name}")
+            result = operation(*args, **kwargs)
+            self._watch(f"after {name}")
+            return result
+
+        return around
 
 
 def killed(moment: str, times: int = 1) -> Watch:

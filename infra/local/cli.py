@@ -6,19 +6,19 @@ import signal
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from autoops.domain.money import ceiling, dollars
-from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
 from autoops.errors import InvalidInput
 from local.command import INTERRUPTED
 from local.constants import EXECUTION_DAYS
 from local.corpus import QUESTION, Corpus, CorpusError, documents_at, language_reference
-from local.models import model_server as model_server_of
+
+if TYPE_CHECKING:
+    from local import models
 
 BAD_INPUT: Final = 2
 FAILED: Final = 1
@@ -79,7 +79,7 @@ def run(
     """Answer a question over documents: the real state machine and handlers, on this machine."""
     try:
         corpus, asked = _checked(documents, question, budget)
-        server = model_server_of(model_server, model)
+        server = _server(model_server, model)
     except (CorpusError, InvalidInput) as problem:
         raise _refused(str(problem)) from None
     from local.show import answer_question
@@ -91,7 +91,7 @@ def run(
 def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None) -> None:
     """Keep the laptop's AWS running and print its URLs, until Ctrl-C."""
     try:
-        server = model_server_of(model_server, model)
+        server = _server(model_server, model)
     except InvalidInput as problem:
         raise _refused(str(problem)) from None
     from local.show import keep_up
@@ -101,18 +101,38 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
 
 @app.command()
 def verify(
+    files: Annotated[
+        list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Definitions (ASL).")
+    ] = None,
     template: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="The template that deploys them.")
-    ] = Path("template.yaml"),
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="The template that deploys them; template.yaml where there is one.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     retries: Annotated[
         bool, typer.Option("--retries", help="Only how often each model call is made at most.")
     ] = False,
 ) -> None:
     """Prove that no state machine spends unguarded, and what each can cost at most."""
-    from local.verify.report import print_retries
+    from local.template.errors import TemplateError
+    from local.verify.machine import NotAMachineError
+    from local.verify.report import Asked, print_retries, print_verdict
 
-    del retries
-    _finish(print_retries(console, template))
+    template = template or next(filter(Path.is_file, [Path("template.yaml")]), None)
+    if not (template or files):
+        raise _refused("give definitions or --template: there is no template.yaml here")
+    try:
+        if retries and template:
+            _finish(print_retries(console, template))
+        else:
+            _finish(print_verdict(console, Asked(template, files or (), as_json)))
+    except (TemplateError, NotAMachineError) as wrong:
+        raise _refused(str(wrong)) from None
 
 
 @engine.command()
@@ -143,6 +163,12 @@ def serve(
     asyncio.run(serve_engine(port, journal=journal, endpoint=endpoint, keep_days=keep_days))
 
 
+def _server(url: str | None, model: str | None) -> "models.ModelServer | None":
+    from local.models import model_server
+
+    return model_server(url, model)
+
+
 def _checked(
     documents: Path | None, question: str | None, budget: str | None
 ) -> tuple[Corpus, str]:
@@ -153,6 +179,9 @@ def _checked(
     """
     if documents is not None and question is None:
         raise InvalidInput('question: missing; give --question "..." with your own documents')
+    from autoops.domain.money import ceiling, dollars
+    from autoops.domain.workflows import WORKFLOWS, AnswerQuestion
+
     asked = QUESTION if question is None else question
     AnswerQuestion.read({"question": asked})
     default = dollars(WORKFLOWS["answer-question"].budget, "budget")

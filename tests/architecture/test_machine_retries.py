@@ -39,7 +39,7 @@ def _policy(interval: int, rate: float, attempts: int | None, cap: int, jitter: 
 POLICIES: Final[Mapping[tuple[str, ...], Json]] = {
     TRANSIENT: _policy(1, 2, 3, 30, "FULL"),
     THROTTLED: _policy(5, 2, 6, 120, "FULL"),
-    THROTTLED[1:]: _policy(5, 2, 6, 120, "FULL"),  # where ModelThrottled is caught back to Admit
+    THROTTLED[1:]: _policy(5, 2, 6, 120, "FULL"),  # where a throttled call goes back to the gate
     BOUNDED: _policy(2, 2, 2, 30, "FULL"),
     (*BOUNDED, TIMEOUT): _policy(2, 2, 2, 30, "FULL"),
     IN_PROGRESS: _policy(15, 1.5, None, 120, "NONE"),  # attempts depend on the function's timeout
@@ -67,6 +67,7 @@ NO_RETRY: Final[Mapping[str, str]] = {
 """What a Task may run without the three policies, and why."""
 
 LAMBDA: Final = "arn:aws:states:::lambda:invoke"
+GATE: Final = "admit"
 MARGIN_SECONDS: Final = 10
 LEASE_MARGIN_SECONDS: Final = 60
 
@@ -102,10 +103,21 @@ def missing_policies(project: Project) -> Iterator[str]:
         resource = state.body["Resource"].removeprefix("arn:aws:states:::")
         if resource in NO_RETRY:
             continue
-        caught = {name for rule in state.body.get("Catch", []) for name in rule["ErrorEquals"]}
-        wanted = {*TRANSIENT, *THROTTLED, *BOUNDED} - (caught & {"ModelThrottled"})
+        wanted = {*TRANSIENT, *THROTTLED, *BOUNDED}
+        if state.step == GATE or _back_to_the_gate(state):
+            wanted -= {THROTTLED[0]}
         for name in sorted(wanted - set(_retried(state))):
             yield f"{state}: does not retry {name}"
+
+
+def impatient_calls(project: Project) -> Iterator[str]:
+    """A call that was refused for rate waits without slot and money, so behind the gate."""
+    for state in project.tasks():
+        through = state.step == GATE or _back_to_the_gate(state)
+        if through and THROTTLED[0] in _retried(state):
+            yield f"{state}: retries {THROTTLED[0]}; it has to go back through the gate"
+        if _makes_calls(state) and not through:
+            yield f"{state}: does not catch {THROTTLED[0]} back to the gate"
 
 
 def hopeless_retries(project: Project) -> Iterator[str]:
@@ -127,6 +139,8 @@ def unsafe_timeouts(project: Project) -> Iterator[str]:
 
 
 def short_of_the_lease(project: Project) -> Iterator[str]:
+    """Whoever comes after a worker that was cut off waits until that worker's lease is over."""
+    lease = project.template["Parameters"]["LeaseSeconds"]["Default"]
     for state in project.tasks():
         if not state.step:
             continue
@@ -136,7 +150,9 @@ def short_of_the_lease(project: Project) -> Iterator[str]:
             if tuple(retrier["ErrorEquals"]) == IN_PROGRESS
         )
         needed = _function_timeout(project, state) + LEASE_MARGIN_SECONDS
-        if (waits or _once_only(state)) and waits < needed:
+        needed += 0 if _once_only(state) else lease
+        held = _once_only(state) or _makes_calls(state)
+        if (waits or held) and waits < needed:
             yield f"{state}: waits {waits:.0f} s for CallInProgress, the lease needs {needed} s"
 
 
@@ -177,6 +193,17 @@ def _retried(state: State) -> list[str]:
 def _once_only(state: State) -> bool:
     """The step has an effect: a second delivery must not act again."""
     return bool(step_module(state.step, "handler").handler.idempotent)
+
+
+def _makes_calls(state: State) -> bool:
+    """The step works under an admission."""
+    ports = step_module(state.step, "handler").handler.ports if state.step else {}
+    return "gate" in ports and state.step != GATE
+
+
+def _back_to_the_gate(state: State) -> bool:
+    caught = {name for rule in state.body.get("Catch", []) for name in rule["ErrorEquals"]}
+    return THROTTLED[0] in caught
 
 
 def _waited(retrier: Json) -> float:
@@ -261,7 +288,21 @@ def test_a_task_without_a_policy_is_named(project: Project) -> None:
     altered = project.with_machine("ask-model", lambda d: d["States"]["Admit"]["Retry"].pop(1))
     assert list(missing_policies(altered)) == [
         "ask-model: Admit: does not retry Lambda.TooManyRequestsException",
-        "ask-model: Admit: does not retry ModelThrottled",
+    ]
+
+
+def test_a_throttled_call_goes_back_through_the_gate(project: Project) -> None:
+    hold(impatient_calls(project))
+
+
+def test_a_call_that_waits_for_its_model_with_slot_and_money_is_named(project: Project) -> None:
+    def retry(definition: Json) -> None:
+        definition["States"]["Admit"]["Retry"][1]["ErrorEquals"] = list(THROTTLED)
+        definition["States"]["CallModel"]["Catch"].pop(1)
+
+    assert list(impatient_calls(project.with_machine("ask-model", retry))) == [
+        "ask-model: Admit: retries ModelThrottled; it has to go back through the gate",
+        "ask-model: CallModel: does not catch ModelThrottled back to the gate",
     ]
 
 
@@ -306,7 +347,16 @@ def test_too_short_a_wait_is_named(project: Project) -> None:
         definition["States"]["CallModel"]["Retry"][3]["MaxAttempts"] = 3
 
     assert list(short_of_the_lease(project.with_machine("ask-model", hurry))) == [
-        "ask-model: CallModel: waits 71 s for CallInProgress, the lease needs 210 s"
+        "ask-model: CallModel: waits 71 s for CallInProgress, the lease needs 300 s"
+    ]
+
+
+def test_a_longer_lease_has_to_be_awaited_longer(project: Project) -> None:
+    altered = project.with_template(lambda t: t["Parameters"]["LeaseSeconds"].update(Default=600))
+    assert [found.split(": waits")[0] for found in short_of_the_lease(altered)] == [
+        "answer-question: RetrieveContext",
+        "ask-model: CallModel",
+        "ingest-documents: IngestBatches/EmbedChunks",
     ]
 
 

@@ -27,6 +27,9 @@ GOOD = {
     "citations": [{"passage": "p1", "quote": "The barn of the farm is painted red."}],
 }
 USAGE: Mapping[str, Any] = {"inputTokens": 300, "outputTokens": 40, "totalTokens": 340}
+LEASE = "2"
+"""Seconds: a worker that was killed is not waited for as long as on AWS."""
+
 COST = price_of(MODEL).worst_case(300, 40)
 
 
@@ -36,7 +39,8 @@ def _ignore(_execution: str, _event: Event) -> None:
 
 @pytest.fixture
 async def stack(tmp_path: Path) -> AsyncIterator[Stack]:
-    async with running_stack(state_folder=tmp_path, overrides={"ChatModel": MODEL}) as running:
+    overrides = {"ChatModel": MODEL, "LeaseSeconds": LEASE}
+    async with running_stack(state_folder=tmp_path, overrides=overrides) as running:
         corpus = Corpus("a farm", (SourceDocument("farm.txt", DOCUMENT.encode()),))
         await Job(running).ingest(corpus, _ignore)
         yield running

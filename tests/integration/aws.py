@@ -45,7 +45,12 @@ def table(resource: str) -> "DynamoDBClient":
         TableName=resource,
         **{
             name: declared[name]
-            for name in ("AttributeDefinitions", "KeySchema", "BillingMode")
+            for name in (
+                "AttributeDefinitions",
+                "KeySchema",
+                "GlobalSecondaryIndexes",
+                "BillingMode",
+            )
             if name in declared
         },
     )

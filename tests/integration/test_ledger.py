@@ -1,21 +1,24 @@
-"""The real ledger on moto's DynamoDB: the contract, many pages, many calls, the chunks kept."""
+"""The real ledger on moto's DynamoDB: the contracts, many pages, many calls, the chunks kept."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from admissions_contract import AdmissionsContract
 from autoops.adapters.catalogue import DynamoCatalogue
-from autoops.adapters.dynamodb import DynamoLedger
 from autoops.adapters.table import Table
+from autoops.domain.admissions import Settled
+from calls_contract import calling, repeated, settled_late
+from gate_bench import GateBench
 from integration.aws import aws, emptied, table
-from ledger_contract import LedgerContract, calling, money, seen
-from samples import CALL, RUN, claim, opened, record, step
+from ledger_contract import RunsContract
+from samples import CALL, RUN, claim, record, step
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from autoops.domain.ledger import CallRecord
+    from fake_dynamodb import FakeDynamoDB
 
 PAGE_BYTES = 1024 * 1024
 CALLS = 50
@@ -28,8 +31,8 @@ def shared() -> "Iterator[DynamoDBClient]":
 
 
 @pytest.fixture
-def ledger(shared: "DynamoDBClient") -> Iterator[DynamoLedger]:
-    yield DynamoLedger(Table(shared, "Ledger"))
+def bench(shared: "DynamoDBClient") -> Iterator[GateBench]:
+    yield GateBench(dynamodb=cast("FakeDynamoDB", shared))
     emptied(shared, "Ledger")
 
 
@@ -39,42 +42,45 @@ def catalogue(shared: "DynamoDBClient") -> Iterator[DynamoCatalogue]:
     emptied(shared, "Ledger")
 
 
-class TestDynamoLedger(LedgerContract):
-    """The whole contract."""
+class TestDynamoLedger(RunsContract):
+    """The whole contract of runs."""
 
 
-def test_a_run_of_many_pages_is_read_whole(ledger: DynamoLedger) -> None:
-    ledger.open_run(opened())
+class TestDynamoAdmissions(AdmissionsContract):
+    """The whole contract of admissions."""
+
+
+def test_a_run_of_many_pages_is_read_whole(bench: GateBench) -> None:
+    bench.open(RUN)
     wide = "x" * 60_000
     steps = 3 * PAGE_BYTES // len(wide)
     for number in range(steps):
-        ledger.record_step(RUN, step(number, output={"text": wide}))
-    found = seen(ledger).steps
+        bench.ledger.record_step(RUN, step(number, output={"text": wide}))
+    found = bench.view(RUN).steps
     assert [each.request for each in found] == [step(number).request for number in range(steps)]
 
 
-def test_the_cost_of_parallel_calls_adds_up_to_the_cent(ledger: DynamoLedger) -> None:
-    ledger.open_run(opened(1_000_000_000))
-    paid: list[CallRecord] = []
+def test_the_cost_of_parallel_calls_adds_up_to_the_cent(bench: GateBench) -> None:
+    bench.open(RUN, 1_000_000_000)
     for branch in range(CALLS):
         asked = claim(call=f"{CALL}/{branch}", worst=20_000_000)
-        ledger.admit(RUN, asked)
-        begun = ledger.begin(RUN, asked).admission
-        paid.append(record(begun, cost=10_000_000))
-        ledger.settle(RUN, begun, paid[-1])
-    assert money(ledger) == (500_000_000, 0, 500_000_000)
-    assert sum(each.cost for each in seen(ledger).calls) == 500_000_000
+        bench.ask(RUN, asked, token=None)
+        begun = bench.admissions.begin(RUN, asked, bench.gate.lease_end())
+        assert begun is not None
+        bench.gate.settle(begun.admission, record(begun.admission, cost=10_000_000))
+    assert bench.money(RUN) == (500_000_000, 0, 500_000_000)
+    assert sum(each.cost for each in bench.view(RUN).calls) == 500_000_000
 
 
-def test_a_late_worker_is_fenced_off_and_both_attempts_are_paid(ledger: DynamoLedger) -> None:
-    ledger.open_run(opened(1_000))
-    slow = calling(ledger)
-    fast = ledger.repeat(RUN, slow)
-    ledger.settle(RUN, fast, record(fast, cost=60))
-    with pytest.raises(Exception, match="taken over"):
-        ledger.settle(RUN, slow, record(slow, cost=70))
-    assert ledger.call_record(RUN, CALL) == record(fast, cost=60)
-    assert money(ledger) == (870, 0, 130)
+def test_a_late_worker_is_fenced_off_and_both_attempts_are_paid(bench: GateBench) -> None:
+    bench.open(RUN, 1_000)
+    slow = calling(bench)
+    fast = repeated(bench, slow)
+    bench.admissions.settle(fast, record(fast, cost=60))
+    assert bench.admissions.settle(slow, record(slow, cost=70)) is Settled.TAKEN_OVER
+    assert settled_late(bench, slow, cost=70)
+    assert bench.ledger.call_record(RUN, CALL) == record(fast, cost=60)
+    assert bench.money(RUN) == (870, 0, 130)
 
 
 def test_chunks_of_documents_are_remembered_until_replaced(catalogue: DynamoCatalogue) -> None:

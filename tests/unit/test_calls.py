@@ -1,15 +1,11 @@
 """A paid call: whatever crashes in between, a reply that reached us is never paid for again."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import pytest
 
-from autoops.calls import UNKNOWN_REPEATS, PaidCalls
+from autoops.calls import UNKNOWN_REPEATS
 from autoops.domain.admissions import AdmissionState
-from autoops.domain.ledger import CallRecord
+from autoops.domain.ledger import OnUnknown
 from autoops.domain.model import ModelReply
-from autoops.domain.pricing import Usage, price_of
 from autoops.errors import (
     AdmissionLost,
     AutoOpsError,
@@ -25,63 +21,15 @@ from autoops.errors import (
     ModelUnavailable,
     OutcomeUnknown,
 )
-from fakes import FakeArtifacts, FakeLedger, Killed, killed, raising, tool
-from samples import ANSWER, CALL, DOLLAR, MODEL, RUN, claim, opened
-
-WORST = 1_000_000
-COST = price_of(MODEL).actual(Usage(input=1_000, output=200))
-ASKED = claim(worst=WORST)
-
-Said = ModelReply | BaseException
-
-
-@dataclass
-class Desk:
-    """A run with one admitted call, and a model that follows a script."""
-
-    ceiling: int = DOLLAR
-    ledger: FakeLedger = field(default_factory=FakeLedger)
-    artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
-    script: list[Said] = field(default_factory=list)
-    asked: int = 0
-
-    def __post_init__(self) -> None:
-        self.ledger.open_run(opened(self.ceiling))
-        self.ledger.admit(RUN, ASKED)
-
-    def make(self, *says: Said) -> tuple[ModelReply, CallRecord]:
-        self.script += says
-        return PaidCalls(RUN, self.ledger, self.artifacts, "answer@1").make(ASKED, self.model)
-
-    def model(self) -> ModelReply:
-        self.asked += 1
-        said = self.script.pop(0)
-        if isinstance(said, BaseException):
-            raise said
-        return said
-
-    def dies(self, *says: Said) -> None:
-        with pytest.raises(Killed):
-            self.make(*says)
-
-    @property
-    def money(self) -> tuple[int, int, int]:
-        """Available, reserved, spent."""
-        budget = self.ledger.books[RUN.root].budget
-        return budget.available, budget.reserved, budget.spent
-
-    @property
-    def state(self) -> AdmissionState:
-        return self.ledger.books[RUN.root].admissions[CALL].state
+from fakes import Killed, killed, raising, tool
+from gate_bench import DOLLAR
+from samples import ANSWER, RUN, claim
+from unit.desk import ASKED, COST, WORST, Desk, spent
 
 
 @pytest.fixture
 def desk() -> Desk:
     return Desk()
-
-
-def spent(amount: int) -> tuple[int, int, int]:
-    return DOLLAR - amount, 0, amount
 
 
 def test_a_call_is_made_once_and_charged_what_it_cost(desk: Desk) -> None:
@@ -109,7 +57,7 @@ AFTER_THE_REPLY_IS_KEPT = ["after keep_reply", "before settle"]
 
 @pytest.mark.parametrize("moment", BEFORE_THE_CALL)
 def test_a_crash_before_the_call_costs_nothing(desk: Desk, moment: str) -> None:
-    desk.ledger.watch = killed(moment)
+    desk.behind.watch = killed(moment)
     desk.dies()
     desk.make(tool(ANSWER))
     assert (desk.asked, desk.money) == (1, spent(COST))
@@ -119,7 +67,7 @@ def test_a_crash_before_the_call_costs_nothing(desk: Desk, moment: str) -> None:
 def test_a_crash_after_the_reply_was_kept_settles_it_and_asks_nobody(
     desk: Desk, moment: str
 ) -> None:
-    desk.ledger.watch = desk.artifacts.watch = killed(moment)
+    desk.behind.watch = killed(moment)
     desk.dies(tool(ANSWER))
     reply, record = desk.make()
     assert (reply.tool_input, record.attempt) == (ANSWER, 1)
@@ -127,7 +75,7 @@ def test_a_crash_after_the_reply_was_kept_settles_it_and_asks_nobody(
 
 
 def test_a_crash_after_settling_answers_from_the_record(desk: Desk) -> None:
-    desk.ledger.watch = killed("after settle")
+    desk.behind.watch = killed("after settle")
     desk.dies(tool(ANSWER))
     desk.make()
     assert (desk.asked, desk.money) == (1, spent(COST))
@@ -137,7 +85,7 @@ def test_a_crash_after_settling_answers_from_the_record(desk: Desk) -> None:
 def test_a_crash_with_unknown_outcome_is_charged_in_full_and_repeated_once(
     desk: Desk, moment: str
 ) -> None:
-    desk.ledger.watch = desk.artifacts.watch = killed(moment)
+    desk.behind.watch = killed(moment)
     desk.dies(tool(ANSWER))
     if not desk.script:
         desk.script.append(tool(ANSWER))
@@ -159,6 +107,8 @@ def test_an_outcome_unknown_after_every_repeat_ends_the_call_and_is_charged(
     for _ in range(1 + UNKNOWN_REPEATS):
         with pytest.raises(unknown):
             desk.make(unknown("x"))
+        if unknown is Killed:
+            desk.behind.pass_lease()
     with pytest.raises(OutcomeUnknown, match="2 attempts"):
         desk.make()
     assert (desk.asked, desk.money) == (2, spent(2 * WORST))
@@ -170,22 +120,58 @@ def test_an_outcome_unknown_after_every_repeat_ends_the_call_and_is_charged(
 def test_without_money_a_call_of_unknown_outcome_is_not_repeated() -> None:
     desk = Desk(ceiling=WORST)
     desk.dies(Killed("x"))
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(AdmissionLost, match="not repeated: money"):
         desk.make()
     assert (desk.asked, desk.money) == (1, (0, 0, WORST))
+    with pytest.raises(BudgetExceeded):
+        desk.admit()
 
 
-@pytest.mark.parametrize("refused", [ModelThrottled, ModelUnavailable])
-def test_a_call_refused_for_rate_costs_nothing_and_keeps_its_reservation(
-    desk: Desk, refused: type[AutoOpsError]
+def test_where_the_run_says_so_a_call_of_unknown_outcome_fails_and_is_not_repeated() -> None:
+    desk = Desk(on_unknown=OnUnknown.FAIL)
+    desk.dies(Killed("x"))
+    with pytest.raises(OutcomeUnknown, match="1 attempts"):
+        desk.make()
+    assert (desk.asked, desk.money) == (1, spent(WORST))
+
+
+def test_a_stopped_run_repeats_nothing_and_pays_what_is_unknown(desk: Desk) -> None:
+    desk.dies(Killed("x"))
+    desk.behind.ledger.stop(RUN.root)
+    with pytest.raises(AdmissionLost, match="stopped"):
+        desk.make()
+    assert (desk.asked, desk.money) == (1, spent(WORST))
+
+
+def test_a_call_refused_for_rate_gives_its_money_back_and_comes_back_through_the_gate(
+    desk: Desk,
 ) -> None:
     for _ in range(5):
-        with pytest.raises(refused):
-            desk.make(refused("x"))
+        with pytest.raises(ModelThrottled):
+            desk.make(ModelThrottled("x"))
+        assert (desk.money, desk.state) == (spent(0), AdmissionState.RELEASED)
+        with pytest.raises(AdmissionLost):
+            desk.make()
+        desk.admit()
+    desk.make(tool(ANSWER))
+    assert desk.money == spent(COST)
+
+
+def test_a_model_out_of_reach_costs_nothing_and_the_call_stays_admitted(desk: Desk) -> None:
+    for _ in range(5):
+        with pytest.raises(ModelUnavailable):
+            desk.make(ModelUnavailable("x"))
         assert desk.money == (DOLLAR - WORST, WORST, 0)
         assert desk.state is AdmissionState.GRANTED
     desk.make(tool(ANSWER))
     assert desk.money == spent(COST)
+
+
+def test_a_model_out_of_reach_of_a_stopped_run_gives_the_money_back(desk: Desk) -> None:
+    desk.behind.ledger.stop(RUN.root)
+    with pytest.raises(ModelUnavailable):
+        desk.make(ModelUnavailable("x"))
+    assert (desk.money, desk.state) == (spent(0), AdmissionState.RELEASED)
 
 
 @pytest.mark.parametrize("refused", [ContextTooLong, ModelNotAllowed, ModelMisconfigured])
@@ -199,7 +185,7 @@ def test_a_call_refused_for_good_gives_its_money_back(
 
 def test_a_call_that_was_not_admitted_is_not_made() -> None:
     desk = Desk()
-    desk.ledger.books[RUN.root].admissions.clear()
+    desk.behind.admissions.release(desk.standing)
     with pytest.raises(AdmissionLost):
         desk.make()
     assert desk.asked == 0
@@ -210,14 +196,14 @@ def test_when_the_ledger_is_out_of_reach_no_call_is_made(desk: Desk, operation: 
     if operation == "call_record":
         desk.make(tool(ANSWER))
     down = DependencyUnavailable("dynamodb: down")
-    desk.ledger.watch = raising(f"before {operation}", down)
+    desk.behind.watch = raising(f"before {operation}", down)
     with pytest.raises(DependencyUnavailable):
         desk.make()
     assert desk.asked == (1 if operation == "call_record" else 0)
 
 
 def test_when_settling_fails_the_reply_is_settled_later_and_not_paid_again(desk: Desk) -> None:
-    desk.ledger.watch = raising("before settle", DependencyUnavailable("dynamodb: down"))
+    desk.behind.watch = raising("before settle", DependencyUnavailable("dynamodb: down"))
     with pytest.raises(DependencyUnavailable):
         desk.make(tool(ANSWER))
     desk.make()
@@ -226,24 +212,53 @@ def test_when_settling_fails_the_reply_is_settled_later_and_not_paid_again(desk:
 
 def test_a_slow_worker_that_was_given_up_is_counted_and_its_reply_is_not(desk: Desk) -> None:
     def slow() -> ModelReply:
+        desk.behind.pass_lease()
         desk.make(tool({**ANSWER, "text": "fast"}))
         return tool({**ANSWER, "text": "slow"})
 
-    calls = PaidCalls(RUN, desk.ledger, desk.artifacts, "answer@1")
     with pytest.raises(CallInProgress):
-        calls.make(ASKED, slow)
+        desk.behind.calls(RUN).make(ASKED, slow)
     reply, record = desk.make()
     assert (reply.tool_input["text"], record.attempt) == ("fast", 2)
     assert desk.money == spent(2 * COST)
 
 
+def test_a_slow_workers_cost_is_counted_though_the_repeat_was_refused_for_good(
+    desk: Desk,
+) -> None:
+    def slow() -> ModelReply:
+        desk.behind.pass_lease()
+        with pytest.raises(ContextTooLong):
+            desk.make(ContextTooLong("x"))
+        return tool({**ANSWER, "text": "slow"})
+
+    with pytest.raises(CallInProgress, match="its cost is counted"):
+        desk.behind.calls(RUN).make(ASKED, slow)
+    assert desk.money == spent(COST)
+
+
+def test_a_reply_of_a_lost_attempt_that_was_kept_is_settled_and_not_paid_again(desk: Desk) -> None:
+    def slow() -> ModelReply:
+        desk.behind.pass_lease()
+        desk.dies(Killed("the repeat"))
+        return tool({**ANSWER, "text": "slow"})
+
+    desk.behind.watch = killed("after keep_reply")
+    with pytest.raises(Killed):
+        desk.behind.calls(RUN).make(ASKED, slow)
+    reply, record = desk.make()
+    assert (reply.tool_input["text"], record.attempt) == ("slow", 1)
+    assert (desk.asked, desk.money) == (1, spent(COST + WORST))
+
+
 def test_a_reply_is_not_taken_for_another_requests_on_the_same_path(desk: Desk) -> None:
     desk.make(tool(ANSWER))
     other = claim(fingerprint="e" * 64, worst=WORST)
-    desk.ledger.admit(RUN, other)
-    calls = PaidCalls(RUN, desk.ledger, desk.artifacts, "answer@2")
+    desk.behind.ask(RUN, other)
+    calls = desk.behind.calls(RUN)
     with pytest.raises(Killed):
         calls.make(other, _dying)
+    desk.behind.pass_lease()
     reply, _ = calls.make(other, lambda: tool({**ANSWER, "text": "another"}))
     assert reply.tool_input["text"] == "another"
     assert desk.money == spent(COST + WORST + COST)
@@ -251,7 +266,7 @@ def test_a_reply_is_not_taken_for_another_requests_on_the_same_path(desk: Desk) 
 
 def test_a_settled_call_whose_reply_is_gone_is_not_answered_from_nothing(desk: Desk) -> None:
     desk.make(tool(ANSWER))
-    desk.artifacts.values.clear()
+    desk.behind.artifacts.values.clear()
     with pytest.raises(AdmissionLost, match="reply is gone"):
         desk.make()
 
@@ -272,20 +287,21 @@ def test_after_any_crash_nothing_stays_reserved_and_no_reply_is_paid_twice(
     moment: str, times: int
 ) -> None:
     desk = Desk()
-    desk.ledger.watch = desk.artifacts.watch = killed(moment, times)
+    desk.behind.watch = killed(moment, times)
     desk.script = [tool(ANSWER)] * 4
-    ended = _until_it_ends(desk.make)
+    ended = _until_it_ends(desk)
     available, reserved, paid = desk.money
     assert (available + paid, reserved) == (DOLLAR, 0)
     assert paid <= desk.asked * COST + times * WORST
     assert ended or paid == 2 * WORST
 
 
-def _until_it_ends(make: Callable[[], object]) -> bool:
+def _until_it_ends(desk: Desk) -> bool:
     for _ in range(6):
         try:
-            make()
+            desk.make()
         except Killed:
+            desk.behind.pass_lease()
             continue
         except OutcomeUnknown:
             return False

@@ -22,8 +22,9 @@ from autoops.errors import (
 )
 from autoops.lambda_runtime import PAYLOAD_BYTES, StepHandler, lambda_handler_for
 from fake_dynamodb import client_error
-from fakes import FakeArtifacts, FakeContext, FakeLedger, FakeOnce, FixedClock, raising
-from samples import RUN, opened
+from fakes import FakeContext, FakeOnce, raising
+from gate_bench import GateBench
+from samples import RUN
 from unit.logs import Logs
 
 CANARY = "canary-7f3a"
@@ -62,13 +63,13 @@ class Desk:
     """A handler on fakes."""
 
     written: Logs
-    ledger: FakeLedger = field(default_factory=FakeLedger)
-    artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
-    clock: FixedClock = field(default_factory=FixedClock)
+    behind: GateBench = field(default_factory=GateBench)
     once: FakeOnce = field(default_factory=FakeOnce)
 
     def __post_init__(self) -> None:
-        self.ledger.open_run(opened())
+        self.ledger, self.clock = self.behind.ledger, self.behind.clock
+        self.artifacts = self.behind.artifacts
+        self.behind.open(RUN)
 
     def handler(self, step: Callable[..., Contract] = echo, **more: bool) -> StepHandler:
         made = lambda_handler_for(step, accepts=Input, returns=Output, **more)  # type: ignore[arg-type]
@@ -84,8 +85,8 @@ class Desk:
         return self.handler(step, **more)(event, FakeContext())
 
     @property
-    def steps(self) -> list[StepRecord]:
-        return self.ledger.books[RUN.root].steps
+    def steps(self) -> tuple[StepRecord, ...]:
+        return self.behind.view(RUN).steps
 
     def logs(self) -> str:
         return self.written.all()
@@ -229,7 +230,7 @@ def test_only_an_error_that_ends_the_run_is_noted_on_it(desk: Desk) -> None:
     for error in (ModelThrottled("x"), BudgetExceeded("x"), ModelThrottled("x")):
         with pytest.raises(AutoOpsError):
             desk.run(step=fails(error))
-    assert desk.ledger.books[RUN.root].error == "BudgetExceeded"
+    assert desk.behind.view(RUN).error == "BudgetExceeded"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_what_boto_raises_past_an_adapter_still_gets_our_name(
 def test_the_error_that_ended_the_step_is_told_even_when_it_cannot_be_recorded(
     desk: Desk, operation: str
 ) -> None:
-    desk.ledger.watch = raising(f"before {operation}", DependencyUnavailable("dynamodb: down"))
+    desk.behind.watch = raising(f"before {operation}", DependencyUnavailable("dynamodb: down"))
     with pytest.raises(BudgetExceeded):
         desk.run(step=fails(BudgetExceeded("x")))
     assert "failure not recorded" in desk.logs()
@@ -274,6 +275,14 @@ def test_a_step_is_recorded_with_hash_references_and_times_and_nothing_else(desk
     assert (step.started_at, step.ended_at) == (desk.clock.now(), desk.clock.now())
     assert len(step.input_hash) == 64
     assert is_reference(step.output["secret"])
+
+
+def test_a_step_that_keeps_no_record_of_its_success_keeps_one_of_its_failure(desk: Desk) -> None:
+    desk.run(recorded=False)
+    assert not desk.steps
+    with pytest.raises(BudgetExceeded):
+        desk.run(step=fails(BudgetExceeded("x")), recorded=False)
+    assert [step.error for step in desk.steps] == ["BudgetExceeded"]
 
 
 def test_every_line_of_a_failing_step_names_run_step_and_attempt(desk: Desk) -> None:

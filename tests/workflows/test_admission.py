@@ -9,9 +9,9 @@ from autoops.domain.admissions import AdmissionState, Limit, Wait
 from autoops.domain.contracts import Run, plain
 from autoops.domain.ledger import OnBudget, OpenedRun
 from autoops.domain.model import Message, ModelReply, ModelRequest, PromptVersion
-from autoops.errors import ModelThrottled
+from autoops.errors import DependencyUnavailable, ModelFaulted, ModelThrottled
 from autoops.operations import Operations
-from workflows.bench import MODEL, Bench, reply
+from workflows.bench import MODEL, Bench, raising, reply
 
 GOOD = {"answered": False, "text": "They do not say.", "citations": []}
 QUESTION = {"question": "what colour is the barn?"}
@@ -156,6 +156,20 @@ class TestPauseAndStop:
         assert farm.sweep() == 0
         assert operations(farm).resume(ROOT) == 1
         assert (await farm.engine.run_to_end(execution))["status"] == "SUCCEEDED"
+
+    async def test_the_last_try_of_a_state_that_asks_again_and_again_is_the_one_that_is_answered(
+        self, bench: Bench
+    ) -> None:
+        bench.model.says = [reply(GOOD)]
+        refused = type("Lambda.TooManyRequestsException", (Exception,), {})
+        failures = [*[DependencyUnavailable] * 3, *[refused] * 6, *[ModelFaulted] * 2]
+        bench.after["AdmitFunction"] = [raising(failure("x")) for failure in failures]
+        execution = ask_model(bench, "a")
+        operations(bench).pause("answer-question:a")
+        await bench.engine.advance(hours=1)
+        assert bench.invoked.count("AdmitFunction") == 1 + len(failures)
+        assert operations(bench).resume("answer-question:a") == 1
+        assert (await bench.engine.run_to_end(execution))["status"] == "SUCCEEDED"
 
     async def test_a_stopped_run_spends_nothing_more_and_holds_nothing(self, farm: Bench) -> None:
         execution = farm.start("answer-question", QUESTION)

@@ -139,13 +139,15 @@ def calling(admission: Admission, change: str, when: str = "", **values: object)
 
 def ended(held: Admission, end: AdmissionState) -> Item:
     """The end of an admission that stands as it was seen."""
+    # Before the first attempt only the moment of asking tells an admission from the one before it.
     return update(
         key_of(held),
         f"SET #state = :end {NOBODYS}",
-        "#state = :held AND #attempt = :attempt",
+        "#state = :held AND #attempt = :attempt AND #asked_at = :since",
         end=end,
         held=held.state,
         attempt=held.attempt,
+        since=moment(held.asked_at),
     )
 
 

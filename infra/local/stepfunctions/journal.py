@@ -34,11 +34,14 @@ CREATE INDEX IF NOT EXISTS still_open ON execution (id) WHERE status = 'RUNNING'
 CREATE TABLE IF NOT EXISTS happening (
     execution INTEGER, number INTEGER, at INTEGER, kind INTEGER, task INTEGER,
     text TEXT, more TEXT, PRIMARY KEY (execution, number)
-) WITHOUT ROWID;
+);
 """
 _STORED: Final = """
 SELECT e.id, e.identity, d.text, e.revision, e.input, e.started
 FROM execution e JOIN definition d ON d.id = e.definition"""
+_CHECKPOINT: Final = 1_000
+"""So many happenings make some MB of log, which is then written over from its start: that is
+half the price of a log that grows. SQLite itself steps in at 32 MB."""
 # The order is part of the file's format: append, never reorder.
 _KINDS: Final[tuple[type[Incoming], ...]] = (
     commands.Started,
@@ -124,6 +127,7 @@ class Journal:
         self.boot: int = self._db.execute("SELECT max(number) FROM boot").fetchone()[0]
         last = self._db.execute("SELECT max(id) FROM execution").fetchone()[0]
         self._last = last or 0
+        self._since_checkpoint = 0
         self._definitions: set[str] = set()
         self._resources: dict[str, tuple[str, str | None]] = {}
 
@@ -146,13 +150,18 @@ class Journal:
         resources, self._resources = self._resources, {}
         return Transaction(starts, happenings, endings, resources)
 
-    def write(self, transactions: Sequence[Transaction]) -> None:
-        """Keep some turns of the engine; they are on disk when this returns."""
+    def stage(self, transactions: Sequence[Transaction]) -> bool:
+        """Write some turns of the engine; they are kept after the commit. False: nothing to keep.
+
+        On the engine's own thread: a statement hands the interpreter over and asks for it back,
+        and a busy loop would let each row wait for that.
+        """
         if not any(transaction.any() for transaction in transactions):
-            return
+            return False
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         for transaction in transactions:
+            self._since_checkpoint += len(transaction.happenings)
             self._write_resources(transaction.resources)
             self._write_starts(transaction.starts)
             db.executemany(
@@ -166,7 +175,21 @@ class Journal:
                 "UPDATE execution SET status = ?, summary = ? WHERE id = ?",
                 [(end.status, dumps(end.summary), end.id) for end in transaction.endings],
             )
-        db.execute("COMMIT")
+        return True
+
+    def commit(self) -> None:
+        """Put what was staged on disk; in any thread, while nothing else is staged."""
+        self._db.execute("COMMIT")
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self._since_checkpoint >= _CHECKPOINT
+
+    def checkpoint(self) -> None:
+        """Move what was committed from the log to the file; in any thread, as `commit`."""
+        self._since_checkpoint = 0
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _write_resources(self, resources: dict[str, tuple[str, str | None]]) -> None:
         for arn, (kind, data) in resources.items():

@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-import boto3
 import uvicorn
-from botocore.config import Config
 
 from local.constants import EXECUTION_DAYS, LAMBDA_SECONDS, REGION
 from local.invoke import InvokeRefusedError, InvokeResult
@@ -69,20 +68,29 @@ def _stop_on_signals(server: uvicorn.Server) -> None:
 
 def client_factory(endpoint: str | None, region: str) -> Callable[[str], Any]:
     """Makes boto3 clients, one for each service, with one attempt and explicit timeouts."""
-    session: Any = boto3.session.Session(region_name=region)
     made: dict[str, Any] = {}
+    making = threading.Lock()
 
     def make(service: str) -> Any:
-        if service not in made:
-            config = Config(
-                retries={"total_max_attempts": 1},
-                connect_timeout=_CONNECT_SECONDS,
-                read_timeout=LAMBDA_SECONDS + _CONNECT_SECONDS,
-            )
-            made[service] = session.client(service, endpoint_url=endpoint, config=config)
-        return made[service]
+        with making:
+            if service not in made:
+                made[service] = _client(service, endpoint, region)
+            return made[service]
 
     return make
+
+
+def _client(service: str, endpoint: str | None, region: str) -> Any:
+    import boto3  # 0.1 s of start-up that machines without such tasks do not need
+    from botocore.config import Config
+
+    config = Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=LAMBDA_SECONDS + _CONNECT_SECONDS,
+    )
+    session: Any = boto3.session.Session(region_name=region)
+    return session.client(service, endpoint_url=endpoint, config=config)
 
 
 class RemoteFunctions:

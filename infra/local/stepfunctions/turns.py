@@ -6,8 +6,10 @@ from typing import Final
 from local.stepfunctions.commands import Incoming
 from local.stepfunctions.live import Happening, Live
 
-_HAPPENINGS: Final = 16
-"""In one turn. While one is written to the journal, the next is worked on."""
+_FEWEST: Final = 4
+_MOST: Final = 16
+"""Happenings in one turn: more the longer some are left over, for each turn has its price; few
+as long as there is little to do, because those of one turn stay together."""
 _IN_A_ROW: Final = 64
 """After so many turns those who wait come first once, whoever is being served."""
 
@@ -22,6 +24,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._number = 0
+        self._size = _FEWEST
         self._going: deque[Live] = deque()
         self._waiting: deque[Live] = deque()
 
@@ -48,11 +51,13 @@ class Turns:
             self._going.clear()
         turn: list[Happening] = []
         for queue in (self._going, self._waiting):
-            while queue and len(turn) < _HAPPENINGS:
+            while queue and len(turn) < self._size:
                 live = queue[0]
                 turn.append((live, *live.inbox.popleft()))
                 if not live.inbox:
                     queue.popleft()
+        grown = self._size + (1 if self.any() else -1)
+        self._size = max(_FEWEST, min(_MOST, grown))
         return turn
 
     def clear(self) -> None:

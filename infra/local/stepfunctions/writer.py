@@ -1,13 +1,18 @@
-"""Writing the journal beside the loop: what is on its way to the disk holds up nobody else."""
+"""Writing the journal beside the loop: a slow disk holds up nobody but who waits for it."""
 
 import asyncio
 import logging
+import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from local.stepfunctions.journal import Journal, Transaction
 
+_QUICK_SECONDS: Final = 0.001
+"""A disk that answers sooner is not worth a thread: handing over and back takes as long."""
 _log = logging.getLogger(__name__)
 
 
@@ -20,6 +25,9 @@ class _Entry:
 class Writer:
     """Writes transactions in order; all that wait while one is written share the next commit.
 
+    Commits happen on the loop's thread as long as the disk is quick, and beside it otherwise.
+    Nobody is called back before the commit.
+
     Args:
         journal: where to write.
         failed: called when the journal cannot be written: nothing after that may count.
@@ -31,6 +39,8 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._waiting: list[_Entry] = []
         self._writing: asyncio.Future[None] | None = None
+        self._calling = False
+        self._quick = False
         self._stopped = False
 
     @property
@@ -43,14 +53,40 @@ class Writer:
         if self._stopped:
             return
         self._waiting.append(_Entry(transaction, written))
-        if self._writing is None:
-            self._next()
+        if not self._calling:
+            self._go_on()
 
-    def _next(self) -> None:
-        entries, self._waiting = self._waiting, []
-        transactions = [entry.transaction for entry in entries]
-        loop = asyncio.get_running_loop()
-        self._writing = loop.run_in_executor(self._thread, self._journal.write, transactions)
+    def _go_on(self) -> None:
+        while self._writing is None and not self._stopped:
+            if self._journal.full:
+                self._in_thread(self._journal.checkpoint, [])
+            elif self._waiting:
+                entries, self._waiting = self._waiting, []
+                self._write(entries)
+            else:
+                return
+
+    def _write(self, entries: list[_Entry]) -> None:
+        try:
+            staged = self._journal.stage([entry.transaction for entry in entries])
+            beside = staged and not self._quick
+            if staged and not beside:
+                self._commit()
+        except sqlite3.Error as error:
+            self._broke(error)
+            return
+        if beside:
+            self._in_thread(self._commit, entries)
+        else:
+            self._written(entries)
+
+    def _commit(self) -> None:
+        began = time.perf_counter()
+        self._journal.commit()
+        self._quick = time.perf_counter() - began < _QUICK_SECONDS
+
+    def _in_thread(self, work: Callable[[], None], entries: list[_Entry]) -> None:
+        self._writing = asyncio.get_running_loop().run_in_executor(self._thread, work)
         self._writing.add_done_callback(lambda done: self._done(done, entries))
 
     def _done(self, done: "asyncio.Future[None]", entries: list[_Entry]) -> None:
@@ -59,10 +95,13 @@ class Writer:
             return
         error = done.exception()
         if error is not None:
-            _log.critical("the journal cannot be written", exc_info=error)
-            self.stop()
-            self._failed()
+            self._broke(error)
             return
+        self._written(entries)
+        self._go_on()
+
+    def _written(self, entries: list[_Entry]) -> None:
+        self._calling = True
         try:
             for entry in entries:
                 entry.written()
@@ -72,8 +111,13 @@ class Writer:
             self.stop()
             self._failed()
             raise
-        if self._waiting and self._writing is None:
-            self._next()
+        finally:
+            self._calling = False
+
+    def _broke(self, error: BaseException) -> None:
+        _log.critical("the journal cannot be written", exc_info=error)
+        self.stop()
+        self._failed()
 
     def stop(self) -> None:
         """Write nothing more and call nobody back: what waits is lost."""

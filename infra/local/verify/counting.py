@@ -24,6 +24,8 @@ from local.verify.machine import EXIT, Edge, Program, State
 
 Json = Any
 MOST_NODES: Final = 200_000
+PAST: Final = -1
+"""Seconds left until a moment that has surely passed."""
 Env = tuple[int | None, ...]
 Node = tuple[str, Env]
 
@@ -199,7 +201,7 @@ class Counting:
         for name in self.deadlines if seconds else ():
             left = values.get(name)
             if left is not None:
-                values[name] = max(0, left - (seconds or 0))
+                values[name] = max(PAST, left - (seconds or 0))
         return values
 
     def _bounded(

@@ -18,6 +18,7 @@ _WHOLE: Final = re.compile(r"\{%(.*)%\}", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?\d+")
 _MADE_NUMBER: Final = re.compile(r"\$number\(\s*['\"](\d+)['\"]\s*\)")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*)")
+_READ: Final = re.compile(r"\$([A-Za-z_]\w*)(?!\w|\s*\()")
 _GROWS: Final = re.compile(r"\$([A-Za-z_]\w*)\s*\+\s*(\d+)|(\d+)\s*\+\s*\$([A-Za-z_]\w*)")
 _INPUT: Final = re.compile(r"\$states\.(?:input|context\.Execution\.Input)\.([A-Za-z_]\w*)")
 _COMPARED: Final = re.compile(r"(.+?)\s*(<=|>=|<|>|=)\s*(.+)", re.DOTALL)
@@ -71,6 +72,11 @@ def variable(value: Json) -> str | None:
     return found[1] if found and found[1] != "states" else None
 
 
+def names_in(text: str) -> set[str]:
+    """Names of the variables that an expression reads; what stands in quotes is none."""
+    return set(_READ.findall(_STRING.sub("''", text))) - {"states"}
+
+
 def growth(name: str, value: Json) -> int | None:
     """By how much an assignment to the variable makes it grow, None when it does anything else."""
     found = _GROWS.fullmatch(expression(value) or "")
@@ -93,7 +99,16 @@ def seconds_ahead(value: Json) -> int | None:
     product = 1
     for factor in found[1].split("*"):
         product *= int(factor.strip().replace("_", ""))
-    return product // 1000
+    return -(-product // 1000)
+
+
+def _is_over(left: int | None, sign: str) -> bool | None:
+    """Whether the present moment compares so with one that is at most so many seconds away."""
+    if left is None or left > 0:
+        return None
+    if left == 0 and sign not in (">=", "<"):
+        return None
+    return sign in (">", ">=")
 
 
 @dataclass(frozen=True)
@@ -114,8 +129,7 @@ class Comparison:
         if self.right == "":
             return Comparison(self.right, _MIRRORED[self.sign], self.left).holds(values, left)
         if self.left == "":
-            over = left.get(str(self.right))
-            return None if over is None or over > 0 else self.sign in (">", ">=")
+            return _is_over(left.get(str(self.right)), self.sign)
         one, other = _value(self.left, values), _value(self.right, values)
         return None if one is None or other is None else _HOLDS[self.sign](one, other)
 

@@ -144,6 +144,7 @@ class Machine:
         language: its query language.
         timeout: TimeoutSeconds, None where it has none.
         express: whether it is an Express machine.
+        text: the definition.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Machine:
     language: str = "JSONPath"
     timeout: int | None = None
     express: bool = False
+    text: str = field(default="", repr=False)
 
     def states(self) -> Iterator[State]:
         """Every state, those inside Map and Parallel among them."""
@@ -182,6 +184,7 @@ def read_machine(
         language=str(definition.get("QueryLanguage", "JSONPath")),
         timeout=timeout if isinstance(timeout, int) else None,
         express=express,
+        text=text,
     )
 
 

@@ -67,6 +67,14 @@ def roots(world: World) -> list[Machine]:
     )
 
 
+def endless(call: Call) -> Iterator[Finding]:
+    """Figures of a call without bound, and why."""
+    for what, most in (("requests", call.requests), ("seconds", call.seconds)):
+        if math.isinf(most):
+            reasons = "; ".join(call.why) or "nothing bounds it"
+            yield Finding(call.machine, "retries", call.path, f"no bound on {what}: {reasons}")
+
+
 def over_limits(found: list[Call], settings: Settings) -> Iterator[Finding]:
     """Calls with more requests or seconds than their machine's limits allow."""
     for call in found:
@@ -75,9 +83,8 @@ def over_limits(found: list[Call], settings: Settings) -> Iterator[Finding]:
             what = name.removeprefix("call_")
             allowed = limits.get(name)
             if math.isinf(most):
-                reasons = "; ".join(call.why) or "nothing bounds it"
-                yield Finding(call.machine, "retries", call.path, f"no bound on {what}: {reasons}")
-            elif allowed is None:
+                continue
+            if allowed is None:
                 sentence = f"declare a limit {name} for {call.machine} in pyproject.toml"
                 yield Finding(call.machine, "limits", call.path, sentence)
             elif most > allowed:

@@ -7,18 +7,28 @@ import networkx as nx
 from local.verify.machine import EXIT, Edge, Machine, Program, State
 
 
-def way_to(machine: Machine, state: State) -> tuple[str, ...]:
-    """Names of the states on a shortest way to a state, through the Maps and Parallels around."""
+def programs_around(machine: Machine, state: State) -> list[tuple[Program, State]]:
+    """The programs around a state from the outermost on, each with the state that leads inside."""
+    found: list[tuple[Program, State]] = []
     program = machine.program
-    path: tuple[str, ...] = ()
-    for around in state.place:
-        path += shortest(program, around)
+    for name in state.place:
+        around = program.states[name]
+        found.append((program, around))
         program = next(
             inner
-            for inner in program.states[around].inner
+            for inner in around.inner
             if any(state in deep.states.values() for deep in inner.everywhere())
         )
-    return path + shortest(program, state.name)
+    return [*found, (program, state)]
+
+
+def way_to(machine: Machine, state: State) -> tuple[str, ...]:
+    """Names of the states on a shortest way to a state, through the Maps and Parallels around."""
+    return tuple(
+        name
+        for program, within in programs_around(machine, state)
+        for name in shortest(program, within.name)
+    )
 
 
 def shortest(program: Program, target: str, edges: Iterable[Edge] | None = None) -> tuple[str, ...]:

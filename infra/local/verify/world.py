@@ -98,6 +98,17 @@ class World:
             if self.child(state) is machine
         ]
 
+    def reached(self, machine: Machine) -> list[Machine]:
+        """A machine and all that it starts, directly or not."""
+        found: list[Machine] = []
+        waiting = [machine]
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.append(one)
+                waiting += [child for state in one.states() if (child := self.child(state))]
+        return found
+
     def ceilings_in(self, program: Program) -> Ceilings:
         """What contracts bound in a program: counters handed to steps, numbers got from them."""
         taken: dict[tuple[str, str], int] = {}

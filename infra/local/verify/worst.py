@@ -158,7 +158,7 @@ class Worst:
         return fields[function.per_item].most if function.per_item in fields else None
 
     def _parallel(self, machine: Machine, state: State) -> Cost:
-        found = Cost(events=1)
+        found = Cost(events=2)
         for branch in state.inner:
             found = found.beside(self._program(machine, branch, {}))
         tries = most_tries(state)
@@ -166,9 +166,9 @@ class Worst:
 
     def _map(self, machine: Machine, state: State) -> Cost:
         tries = most_tries(state)
-        own = Cost(seconds=most_delay(state), transitions=tries - 1, events=tries)
-        inside = [self._program(machine, one, {}) for one in state.inner]
-        item = inside[0] if inside else NOTHING
+        around = 4 if state.distributed else 2
+        own = Cost(seconds=most_delay(state), transitions=tries - 1, events=around * tries)
+        item = self.item(machine, state)
         most = self.most_items(machine, state)
         if most is None:
             sentence = f"{'/'.join(state.path)}: nothing says how many items it has at most"
@@ -177,6 +177,11 @@ class Worst:
                 {*concerned, "children"} if state.distributed else concerned, sentence
             )
         return own + self._items_of(state, item, most).times(tries)
+
+    def item(self, machine: Machine, state: State) -> Cost:
+        """The worst case of one item of a Map."""
+        inside = [self._program(machine, one, {}) for one in state.inner]
+        return inside[0] if inside else NOTHING
 
     def _items_of(self, state: State, item: Cost, most: int) -> Cost:
         at_once = at_most(state.body.get("MaxConcurrency")) or most
@@ -248,10 +253,7 @@ def _component(graph: "nx.DiGraph[Node]", members: set[Node]) -> Cost:
 
 
 def _entered(state: State) -> Cost:
-    events = {"Succeed": 2, "Fail": 1, "Parallel": 4, "Map": 4}.get(state.type, 2)
-    if state.type in ("Parallel", "Map"):
-        events = 3
-    return Cost(transitions=1, events=events)
+    return Cost(transitions=1, events=1 if state.type == "Fail" else 2)
 
 
 def _wait(state: State) -> Cost:

@@ -9,47 +9,44 @@ from typing import TYPE_CHECKING, Any
 from autoops.domain.admissions import CallClaim
 from autoops.domain.claims import claim_for_request, claim_for_texts
 from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import OpenedRun
+from autoops.domain.ledger import RunView
 from autoops.domain.model import ModelRequest
 from autoops.domain.pricing import price_of
 from fakes import (
-    NOON,
-    FakeArtifacts,
     FakeCatalogue,
     FakeContext,
+    FakeCounter,
     FakeDocuments,
     FakeEmbedder,
-    FakeEvents,
     FakeIndex,
-    FakeLedger,
     FakeModel,
     FakeOnce,
-    FakeWorkflows,
-    FixedClock,
     sample_event,
 )
+from gate_bench import DOLLAR, GateBench
 
 if TYPE_CHECKING:
     from autoops.lambda_runtime import StepHandler
 
 CHAT_MODEL = "us.amazon.nova-lite-v1:0"
-DOLLAR = 1_000_000_000
+__all__ = ["CHAT_MODEL", "DOLLAR", "Bench", "cost_of"]
 
 
 @dataclass
 class Bench:
-    """Every port, and what runs a step on them."""
+    """Every port, and what runs a step on them.
 
-    ledger: FakeLedger = field(default_factory=FakeLedger)
-    artifacts: FakeArtifacts = field(default_factory=FakeArtifacts.of_samples)
-    clock: FixedClock = field(default_factory=FixedClock)
+    Attributes:
+        behind: ledger, gate and everything behind it.
+    """
+
+    behind: GateBench = field(default_factory=GateBench)
     run_once: FakeOnce = field(default_factory=FakeOnce)
     model: FakeModel = field(default_factory=FakeModel)
+    counter: FakeCounter = field(default_factory=FakeCounter)
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     index: FakeIndex = field(default_factory=FakeIndex)
     catalogue: FakeCatalogue = field(default_factory=FakeCatalogue)
-    workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
-    events: FakeEvents = field(default_factory=FakeEvents)
     documents: FakeDocuments = field(default_factory=FakeDocuments)
     settings: dict[str, Any] = field(
         default_factory=lambda: {
@@ -59,9 +56,19 @@ class Bench:
         }
     )
 
+    def __post_init__(self) -> None:
+        self.gate = self.behind.gate
+        self.ledger = self.behind.ledger
+        self.artifacts = self.behind.artifacts
+        self.workflows = self.behind.workflows
+        self.events = self.behind.events
+        self.clock = self.behind.clock
+
     def ports(self) -> Mapping[str, Callable[[], Any]]:
         """Each port by the name that a step asks for it."""
-        fakes = {name: value for name, value in vars(self).items() if name != "settings"}
+        fakes = {
+            name: value for name, value in vars(self).items() if name not in ("behind", "settings")
+        }
         return {name: partial(_itself, value) for name, value in (fakes | self.settings).items()}
 
     def run(self, step: str, case: str = "ok", **changes: Json) -> Json:
@@ -78,14 +85,14 @@ class Bench:
     def open(self, step: str, case: str = "ok", ceiling: int = DOLLAR) -> Run:
         """Open the run of a sample event."""
         run = Run.read(sample_event(step, case)["run"])
-        self.ledger.open_run(OpenedRun(run=run, execution="arn", ceiling=ceiling, opened_at=NOON))
+        self.behind.open(run, ceiling)
         return run
 
     def admit(self, step: str, case: str = "ok", ceiling: int = DOLLAR) -> CallClaim:
         """Open the run of a sample event and admit the call that it is about."""
         run, given = self.open(step, case, ceiling), sample_event(step, case)["input"]
         claim = self.claim(given)
-        self.ledger.admit(run, claim)
+        self.behind.ask(run, claim, token=None)
         return claim
 
     def claim(self, given: Json) -> CallClaim:
@@ -100,8 +107,13 @@ class Bench:
 
     def money(self, run: Run) -> tuple[int, int, int]:
         """Available, reserved, spent."""
-        budget = self.ledger.books[run.root].budget
-        return budget.available, budget.reserved, budget.spent
+        return self.behind.money(run)
+
+    def view(self, root: str) -> RunView:
+        """The run as its ledger tells it."""
+        view = self.ledger.view(root)
+        assert view is not None, f"{root} never opened"
+        return view
 
     def value(self, payload: Json) -> Json:
         """What a reference in a payload stands for."""

@@ -22,12 +22,12 @@ from fakes import TOKENS, sample_event, text, tool
 from unit.steps.bench import DOLLAR, Bench, cost_of
 
 GOOD: Json = {"answered": True, "text": "A yak-canary is an ox.", "citations": []}
+ROOT = "answer-question:r1"
 COST = cost_of(TOKENS.input, TOKENS.output)
 
 
 def spent(bench: Bench) -> tuple[int, int, int]:
-    budget = bench.ledger.books["answer-question:r1"].budget
-    return budget.available, budget.reserved, budget.spent
+    return bench.money(bench.view(ROOT).opened.run)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_second_correction_is_written_from_the_first_request_so_it_does_not_gr
     once = ModelRequest.read(bench.value(bench.handle("call_model", event)["again"]))
     event["input"] |= {"call": "answer-question:r1/AskModel/0/1", "correction": 1}
     event["input"]["request"] = bench.artifacts.put("default", once).model_dump()
-    bench.ledger.admit(bench.open("call_model"), bench.claim(event["input"]))
+    bench.behind.ask(bench.open("call_model"), bench.claim(event["input"]))
     twice = ModelRequest.read(bench.value(bench.handle("call_model", event)["again"]))
     assert len(twice.messages) == len(once.messages) == 3
     assert "Well." in twice.messages[1].blocks[0]
@@ -119,7 +119,7 @@ def test_an_empty_reply_without_usage_is_charged_its_worst_case(bench: Bench) ->
     bench.model.script = [text("", usage=None)]
     with pytest.raises(OutputEmpty):
         bench.run("call_model", "last_correction")
-    record = bench.ledger.books["answer-question:r1"].calls[claim.call]
+    (record,) = bench.view(ROOT).calls
     assert (record.cost, record.estimated) == (claim.worst, True)
 
 
@@ -143,23 +143,27 @@ def test_three_attempts_at_an_answer_are_all_counted_whether_the_last_one_helps_
     run = bench.open("call_model")
     for number, usage in enumerate(usages):
         event["input"] |= {"call": f"answer-question:r1/AskModel/0/{number}", "correction": number}
-        bench.ledger.admit(run, bench.claim(event["input"]))
+        bench.behind.ask(run, bench.claim(event["input"]))
         said = tool(last, usage=usage) if number == 2 else text("Hm.", usage=usage)
         bench.model.script.append(said)
         fails = number == 2 and last is not GOOD
         with pytest.raises(OutputRejected) if fails else nullcontext():
             event["input"]["request"] = bench.handle("call_model", event)["again"]
-    calls = bench.ledger.books[run.root].calls.values()
+    calls = bench.view(ROOT).calls
     total = sum((call.usage for call in calls if call.usage), Usage())
     assert (total.input, total.output) == (3_900, 450)
     assert bench.money(run)[2] == sum(call.cost for call in calls)
 
 
-def test_a_throttled_call_costs_nothing_and_may_be_retried(bench: Bench) -> None:
+def test_a_throttled_call_costs_nothing_and_comes_back_through_the_gate(bench: Bench) -> None:
     bench.admit("call_model")
     bench.model.script = [ModelThrottled("bedrock: ThrottlingException"), tool(GOOD)]
     with pytest.raises(ModelThrottled):
         bench.run("call_model")
+    assert spent(bench) == (DOLLAR, 0, 0)
+    with pytest.raises(AdmissionLost):
+        bench.run("call_model")
+    bench.admit("call_model")
     assert bench.run("call_model")["accepted"]
     assert spent(bench) == (DOLLAR - COST, 0, COST)
 
@@ -184,7 +188,7 @@ def test_the_record_names_model_prompt_and_attempt(bench: Bench) -> None:
     claim = bench.admit("call_model")
     bench.model.script = [tool(GOOD)]
     bench.run("call_model")
-    book = bench.ledger.books["answer-question:r1"]
-    record = book.calls[claim.call]
+    seen = bench.view(ROOT)
+    (record,), (admission,) = seen.calls, seen.admissions
     assert (record.prompt, record.attempt, record.model) == ("answer@1", 1, claim.model)
-    assert book.admissions[claim.call].state is AdmissionState.SETTLED
+    assert admission.state is AdmissionState.SETTLED

@@ -26,7 +26,7 @@ def test_an_embedder_that_tells_no_tokens_is_charged_in_full(bench: Bench) -> No
     claim = bench.admit("embed_chunks")
     bench.embedder.counted = False
     bench.run("embed_chunks")
-    record = bench.ledger.books["ingest-documents:i1"].calls[claim.call]
+    (record,) = bench.view("ingest-documents:i1").calls
     assert (record.cost, record.estimated) == (claim.worst, True)
 
 
@@ -36,7 +36,7 @@ def test_a_batch_that_breaks_off_is_charged_and_repeated_once(bench: Bench) -> N
     for error in (ModelFaulted, ModelFaulted, OutcomeUnknown):
         with pytest.raises(error):
             bench.run("embed_chunks")
-    budget = bench.ledger.books["ingest-documents:i1"].budget
+    budget = bench.view("ingest-documents:i1").budget
     assert (budget.available, budget.reserved) == (DOLLAR - 2 * claim.worst, 0)
 
 

@@ -15,18 +15,24 @@ def start(**fields: Json) -> Json:
 
 def test_the_run_opens_with_its_budget_and_its_question_by_reference(bench: Bench) -> None:
     payload = bench.run("open_run")
-    assert payload["run"] == sample_event("open_run")["run"]
+    assert payload["run"] == {**sample_event("open_run")["run"], "slice": None}
     assert payload["ceiling"] == DOLLAR // 20
     assert payload["start"]["tenant"] == "default"
     assert is_reference(payload["start"]["question"])
     assert bench.value(payload["start"]["question"]) == "What is a yak-canary?"
-    book = bench.ledger.books["answer-question:r1"]
-    assert (book.budget.available, book.status) == (DOLLAR // 20, "RUNNING")
+    seen = bench.view("answer-question:r1")
+    assert (seen.budget.available, seen.status) == (DOLLAR // 20, "RUNNING")
 
 
 def test_each_workflow_has_a_start_of_its_own(bench: Bench) -> None:
     payload = bench.run("open_run", "ingest")
-    assert payload["start"] == {"tenant": "default", "budget": None, "prefix": "guides/"}
+    assert payload["start"] == {
+        "tenant": "default",
+        "budget": None,
+        "on_budget": "stop",
+        "on_unknown": "repeat",
+        "prefix": "guides/",
+    }
     assert payload["ceiling"] == DOLLAR
 
 
@@ -34,7 +40,7 @@ def test_opened_again_it_returns_the_same_and_keeps_the_money(bench: Bench) -> N
     first = bench.run("open_run")
     assert bench.run("open_run") == first
     assert bench.run("open_run", start=start(budget="9.00"))["ceiling"] == first["ceiling"]
-    assert bench.ledger.books["answer-question:r1"].budget.ceiling == DOLLAR // 20
+    assert bench.view("answer-question:r1").budget.ceiling == DOLLAR // 20
 
 
 def test_without_a_budget_the_workflows_own_holds(bench: Bench) -> None:
@@ -63,7 +69,7 @@ def test_no_budget_passes_the_accounts_maximum(bench: Bench) -> None:
 def test_a_bad_start_is_named_and_opens_nothing(bench: Bench, given: Json, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         bench.run("open_run", start=given)
-    assert bench.ledger.books == {}
+    assert bench.ledger.view("answer-question:r1") is None
 
 
 def test_a_workflow_that_is_not_there_opens_nothing(bench: Bench) -> None:

@@ -11,10 +11,10 @@ from unit.steps.bench import Bench
 def test_the_answer_is_kept_with_the_run_and_announced(bench: Bench) -> None:
     run = bench.open("persist_answer")
     payload = bench.run("persist_answer")
-    book = bench.ledger.books[run.root]
-    assert (payload["run"], payload["outcome"], book.outcome) == (run.root, "answered", "answered")
-    assert book.result is not None
-    assert bench.artifacts.get("default", book.result) == bench.value(payload["answer"])
+    seen = bench.view(run.root)
+    assert (payload["run"], payload["outcome"], seen.outcome) == (run.root, "answered", "answered")
+    assert seen.result is not None
+    assert bench.artifacts.get("default", seen.result) == bench.value(payload["answer"])
     assert bench.events.published == [("AnswerPersisted", {"run": run.root, "outcome": "answered"})]
 
 

@@ -131,11 +131,12 @@ def test_a_question_that_was_not_admitted_is_not_embedded(bench: Bench) -> None:
     assert bench.embedder.texts == []
 
 
-def test_a_throttled_embedding_is_retried_for_nothing(bench: Bench) -> None:
+def test_a_throttled_embedding_costs_nothing_and_comes_back_through_the_gate(bench: Bench) -> None:
     bench.admit("retrieve_context")
     bench.embedder.script = [ModelThrottled("bedrock: ThrottlingException")]
     with pytest.raises(ModelThrottled):
         bench.run("retrieve_context")
+    bench.admit("retrieve_context")
     assert bench.run("retrieve_context")["found"] == 0
 
 

@@ -9,7 +9,6 @@ from local.stepfunctions.errors import RUNTIME, StatesError
 from local.stepfunctions.integrations.functions import invoke_action, invoke_function
 from local.stepfunctions.integrations.http import invoke_endpoint
 from local.stepfunctions.integrations.nested import start_execution
-from local.stepfunctions.integrations.services import call_service
 from local.stepfunctions.jsontext import Json
 from local.stepfunctions.states.task_events import events_for
 from local.stepfunctions.tasks import TaskRequest
@@ -53,6 +52,9 @@ class Integrations:
             raise StatesError(RUNTIME, f"The engine cannot wait for the end of {request.resource}")
         if self.clients is None:
             raise StatesError(RUNTIME, f"No AWS clients are configured for {request.resource}")
+        # On first use: the SDK costs a tenth of a second of start-up.
+        from local.stepfunctions.integrations.services import call_service
+
         call = (self.clients, events.resource_type, action, request)
         return await asyncio.to_thread(call_service, *call)
 

@@ -1,12 +1,16 @@
 """Work done by so many at once as may, a number that may change while it is done."""
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
 
     from local.stepfunctions.driver import Driver
+
+
+Piece = Callable[[], Coroutine[Any, Any, None]]
+"""Work that begins when it is called: one that is cancelled before leaves nothing behind."""
 
 
 class Pool:
@@ -18,9 +22,7 @@ class Pool:
         most: how many are done at once.
     """
 
-    def __init__(
-        self, driver: "Driver", pieces: Iterator[Coroutine[Any, Any, None]], most: int
-    ) -> None:
+    def __init__(self, driver: "Driver", pieces: Iterator[Piece], most: int) -> None:
         self._driver = driver
         self._pieces = pieces
         self._most = most
@@ -54,11 +56,11 @@ class Pool:
             self._at_work += 1
             self._driver.spawn(self._work(piece))
 
-    async def _work(self, piece: Coroutine[Any, Any, None]) -> None:
-        following: Coroutine[Any, Any, None] | None = piece
+    async def _work(self, piece: Piece) -> None:
+        following: Piece | None = piece
         try:
             while following is not None:
-                await following
+                await following()
                 following = self._following()
         except Exception as problem:  # noqa: BLE001 - raised again where the work was asked for
             self._problem, self._left = problem, False
@@ -67,7 +69,7 @@ class Pool:
             if not self._at_work and self._done is not None and not self._done.done():
                 self._done.set_result(None)
 
-    def _following(self) -> Coroutine[Any, Any, None] | None:
+    def _following(self) -> Piece | None:
         if not self._left or self._at_work > self._most:
             return None
         piece = next(self._pieces, None)

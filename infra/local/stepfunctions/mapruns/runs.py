@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from local.constants import PAYLOAD_BYTES
@@ -12,7 +13,7 @@ from local.stepfunctions.errors import DATA_LIMIT, RUNTIME, ApiError, StatesErro
 from local.stepfunctions.jsontext import Json, dumps
 from local.stepfunctions.machine import compile_machine
 from local.stepfunctions.mapruns.batches import batches
-from local.stepfunctions.mapruns.pool import Pool
+from local.stepfunctions.mapruns.pool import Piece, Pool
 from local.stepfunctions.mapruns.reader import read_items
 from local.stepfunctions.mapruns.spec import MOST_AT_ONCE, MapSpec
 from local.stepfunctions.mapruns.writer import write_results
@@ -230,11 +231,11 @@ class MapRuns:
             run.ended(index, str(child.status))
             self._stop_if_too_many(run)
 
-        def pieces() -> Iterator[Coroutine[Any, Any, None]]:
+        def pieces() -> Iterator[Piece]:
             for index, given in enumerate(inputs):
                 if run.stopping or run.status != "RUNNING":
                     return
-                yield work(index, given)
+                yield partial(work, index, given)
 
         pool = self._pools[run.arn] = Pool(self._engine.driver, pieces(), run.concurrency)
         try:

@@ -34,7 +34,29 @@ def test_an_execution_that_is_being_served_goes_on_before_those_that_wait() -> N
     for live in first:
         turns.moved(live)
         note(turns, live, "task succeeded")
-    assert [(live, "task succeeded") for live in first] == served(turns)
+    assert [(live, "task succeeded") for live in first] == served(turns)[: len(first)]
+
+
+def test_turns_grow_while_many_wait_and_shrink_again() -> None:
+    turns, many = Turns(), [execution() for _ in range(400)]
+    few = len(_round(turns, many[:1]))
+    for live in many:
+        note(turns, live, "started")
+    sizes = []
+    while turns.any():
+        sizes.append(len(served(turns)))
+    assert few < sizes[0] < max(sizes)
+    for _ in range(40):
+        _round(turns, many[:1])
+    for live in many[:40]:
+        note(turns, live, "started")
+    assert len(served(turns)) == sizes[0]
+
+
+def _round(turns: Turns, lives: list[Live]) -> list[tuple[Live, str]]:
+    for live in lives:
+        note(turns, live, "started")
+    return served(turns)
 
 
 def test_who_waits_is_served_though_another_never_pauses() -> None:
