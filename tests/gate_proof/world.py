@@ -49,6 +49,8 @@ PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
 TRACED: Final = 3
+DENSE: Final = 0.4
+"""How often a world has one run of few calls, where everything meets at one admission."""
 STALLS: Final = 0.08
 """How often a process stands still after a call, so that it goes on from what it saw long ago."""
 
@@ -105,7 +107,8 @@ class World:
         self.asked: dict[tuple[str, int], str] = {}
         self.made_by: dict[tuple[str, int], Process] = {}
         self._numbers = itertools.count()
-        for number in range(dice.choice((1, 2, 2, 3))):
+        self.dense = dice.random() < DENSE
+        for number in range(1 if self.dense else dice.choice((1, 2, 2, 3))):
             self._open(number)
 
     @property
@@ -142,7 +145,7 @@ class World:
             on_unknown=self.dice.choice((OnUnknown.REPEAT, OnUnknown.REPEAT, OnUnknown.FAIL)),
         )
         self.bench.ledger.open_run(self.opened[run.root])
-        for branch in range(self.dice.choice((1, 2, 2, 3))):
+        for branch in range(self.dice.choice((1, 2) if self.dense else (1, 2, 2, 3))):
             execution = root
             if self.dice.random() < 0.25:
                 child = f"{run.root}:child{branch}"
@@ -153,7 +156,7 @@ class World:
         name = f"{execution.run.root}/{number}"
         claims = [
             [self._claim(f"{name}/{question}/{each}") for each in range(CORRECTIONS + 1)]
-            for question in range(self.dice.choice((1, 1, 2)))
+            for question in range(3 if self.dense else self.dice.choice((1, 1, 2)))
         ]
         return Branch(name, execution, claims)
 
@@ -171,7 +174,7 @@ class World:
     def live(self, steps: int) -> None:
         """So many steps, each of them anything that can happen now."""
         for _ in range(steps):
-            if self.dice.random() < 0.87:
+            if self.dice.random() < (0.75 if self.dense else 0.87):
                 self._go_on()
             else:
                 self.dice.choice(self._happenings())()
@@ -226,7 +229,13 @@ class World:
             self._operate,
             self._abort,
             self._open_again,
+            *(self._rush if self.dense else ()),
         ]
+
+    @property
+    def _rush(self) -> tuple[Callable[[], object], ...]:
+        """What makes workers meet at one admission."""
+        return (self._give_up,) * 6 + (self._wake,) * 4 + (self._time_passes,) * 4 + (self._sweep,)
 
     def _time_passes(self) -> None:
         seconds = self.dice.choice((0.5, 1, 2, 15, 31, 61, 91))
