@@ -49,6 +49,10 @@ PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
 TRACED: Final = 3
+DENSE: Final = 0.4
+"""How often a world has one run of few calls, where everything meets at one admission."""
+STALLS: Final = 0.08
+"""How often a process stands still after a call, so that it goes on from what it saw long ago."""
 
 SAYS: Final[Mapping[str, type[AutoOpsError]]] = {
     "throttled": ModelThrottled,
@@ -86,6 +90,7 @@ class World:
     def __init__(self, dice: Random, alter: Alter = lambda write: write) -> None:
         self.dice = dice
         self.calm = False
+        self.stalled: set[Process] = set()
         self.scheduler = Scheduler()
         self.table = WatchedTable(self.scheduler.point, self._look, alter)
         self.bench = GateBench(
@@ -102,7 +107,8 @@ class World:
         self.asked: dict[tuple[str, int], str] = {}
         self.made_by: dict[tuple[str, int], Process] = {}
         self._numbers = itertools.count()
-        for number in range(dice.choice((1, 2, 2, 3))):
+        self.dense = dice.random() < DENSE
+        for number in range(1 if self.dense else dice.choice((1, 2, 2, 3))):
             self._open(number)
 
     @property
@@ -139,7 +145,7 @@ class World:
             on_unknown=self.dice.choice((OnUnknown.REPEAT, OnUnknown.REPEAT, OnUnknown.FAIL)),
         )
         self.bench.ledger.open_run(self.opened[run.root])
-        for branch in range(self.dice.choice((1, 2, 2, 3))):
+        for branch in range(self.dice.choice((1, 2) if self.dense else (1, 2, 2, 3))):
             execution = root
             if self.dice.random() < 0.25:
                 child = f"{run.root}:child{branch}"
@@ -150,7 +156,7 @@ class World:
         name = f"{execution.run.root}/{number}"
         claims = [
             [self._claim(f"{name}/{question}/{each}") for each in range(CORRECTIONS + 1)]
-            for question in range(self.dice.choice((1, 1, 2)))
+            for question in range(3 if self.dense else self.dice.choice((1, 1, 2)))
         ]
         return Branch(name, execution, claims)
 
@@ -168,24 +174,34 @@ class World:
     def live(self, steps: int) -> None:
         """So many steps, each of them anything that can happen now."""
         for _ in range(steps):
-            if self.dice.random() < 0.87:
+            if self.dice.random() < (0.75 if self.dense else 0.87):
                 self._go_on()
             else:
                 self.dice.choice(self._happenings())()
 
     def _go_on(self) -> bool:
-        able: list[Actor | Branch] = [*self.scheduler.ready()]
+        able: list[Actor | Branch] = [
+            actor for actor in self.scheduler.ready() if actor.process not in self.stalled
+        ]
         able += [branch for branch in self.branches if branch.can_go(self.now)]
         if not able:
             if not self.calm:
-                self._time_passes()
+                self.dice.choice((self._time_passes, self._wake))()
             return False
         one = self.dice.choice(able) if len(able) > 1 else able[0]
         if isinstance(one, Branch):
             self._invoke(one)
         else:
             self.scheduler.run(one, self._fault(one))
+            if not self.calm and self.dice.random() < STALLS:
+                self.stalled.add(one.process)
         return True
+
+    def _wake(self) -> None:
+        """A process goes on that stood still while others worked."""
+        if self.stalled:
+            stalled = sorted(self.stalled, key=lambda process: process.name)
+            self.stalled.discard(self.dice.choice(stalled))
 
     def _fault(self, actor: Actor) -> Fault:
         if actor.at == "provider":
@@ -199,6 +215,9 @@ class World:
         return [
             self._time_passes,
             self._time_passes,
+            self._wake,
+            self._wake,
+            self._wake,
             self._sweep,
             self._deliver,
             self._deliver,
@@ -210,7 +229,13 @@ class World:
             self._operate,
             self._abort,
             self._open_again,
+            *(self._rush if self.dense else ()),
         ]
+
+    @property
+    def _rush(self) -> tuple[Callable[[], object], ...]:
+        """What makes workers meet at one admission."""
+        return (self._give_up,) * 6 + (self._wake,) * 4 + (self._time_passes,) * 4 + (self._sweep,)
 
     def _time_passes(self) -> None:
         seconds = self.dice.choice((0.5, 1, 2, 15, 31, 61, 91))
@@ -456,6 +481,7 @@ class World:
     def come_to_rest(self) -> None:
         """Nothing goes wrong any more: all runs end, and nothing is left of them."""
         self.calm = True
+        self.stalled.clear()
         self.scheduler.note("to rest")
         for turn in range(ROUNDS):
             self.scheduler.quiet = turn >= TRACED
