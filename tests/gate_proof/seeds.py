@@ -107,7 +107,7 @@ SEEDS: Final = (
     Seed(
         "grant, park: as it was seen",
         f"{GRANT} = :fingerprint, #data",
-        "#state = :waiting AND #token = :seen AND #wait = :why",
+        "#state = :waiting AND #token = :seen AND #wait = :why AND #asked_at = :asked",
     ),
     Seed("unpark: as it was seen", "SET #state = :released"),
     Seed("ask again: as it was seen", "#since = :since IF"),

@@ -33,7 +33,9 @@ MAY_BE_ASKED: Final = (
     "attribute_not_exists(PK) OR #state IN (:lost, :released)"
     " OR (#state = :settled AND #fingerprint <> :fingerprint)"
 )
-STILL_WAITING: Final = "#state = :waiting AND #token = :seen AND #wait = :why"
+STILL_WAITING: Final = (
+    "#state = :waiting AND #token = :seen AND #wait = :why AND #asked_at = :asked"
+)
 STILL_CALLING: Final = "#state = :calling AND #attempt = :attempt"
 NOBODYS: Final = "REMOVE #open_in, #open_since, #lease, #token"
 """An admission that ended is open no more, and nobody waits for it."""
@@ -111,7 +113,8 @@ def written(new: Admission, old: Admission) -> Item:
         " #attempt = if_not_exists(#attempt, :zero), #lost = if_not_exists(#lost, :none)"
     )
     if old.wait is not None:
-        return update(key_of(new), change, STILL_WAITING, **values, **seen_waiting(old))
+        values |= seen_waiting(old)
+        return update(key_of(new), change, STILL_WAITING, **values)
     ends = {name: AdmissionState(name) for name in ("lost", "released", "settled")}
     return update(key_of(new), change, MAY_BE_ASKED, **values, **ends)
 
@@ -122,6 +125,7 @@ def seen_waiting(waiting: Admission) -> dict[str, Any]:
         "waiting": AdmissionState.WAITING,
         "seen": token_of(waiting.asker),
         "why": waiting.wait,
+        "asked": moment(waiting.asked_at),
     }
 
 
