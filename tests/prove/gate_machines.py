@@ -1,4 +1,4 @@
-"""Executions as Step Functions runs them, in small: admit, wait for the token, call, retry, redrive.
+"""Executions as Step Functions runs them, in small: admit, wait, call, retry, redrive.
 
 Waits are in proportion to the lease, and what can be seen of a worker is what a state sees.
 """

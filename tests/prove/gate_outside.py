@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -53,8 +53,7 @@ class Outside:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Serve it on a free port of the loopback; gives its URL."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        server.daemon_threads = True
+        server = Server(self)
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="outside")
         thread.start()
         try:
@@ -103,39 +102,51 @@ class Token:
     answered: threading.Event = field(default_factory=threading.Event)
 
 
-def _handler(outside: Outside) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
-            given = json.loads(self.rfile.read(length))
-            if self.path == "/model":
-                self._model(outside.draw(given["call"]))
-            elif self.path == "/token":
-                self._say(outside.answer(given["token"], given["error"]))
-            else:
-                self._say(outside.running.get(given["execution"]))
+class Server(ThreadingHTTPServer):
+    """Serves what lies outside."""
 
-        def _model(self, asked: Asked) -> None:
-            time.sleep(outside.slow if asked.kind == "slow" else 0.02)
-            if asked.kind == "hung up":
-                self.close_connection = True
-                return
-            if asked.kind in REFUSED:
-                self.send_error(REFUSED[asked.kind])
-                return
-            self._say({"text": str(asked.number), "input": asked.input, "output": asked.output})
+    daemon_threads = True
 
-        def _say(self, content: Any) -> None:
-            body = json.dumps(content).encode()
-            try:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-            except OSError:
-                return  # whoever asked was killed
+    def __init__(self, outside: Outside) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.outside = outside
 
-        def log_message(self, *_: Any) -> None:
-            return
 
-    return Handler
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: Server
+
+    def do_POST(self) -> None:
+        """Answer by path: the provider, a task token, or whether an execution runs."""
+        length = int(self.headers["Content-Length"])
+        given = json.loads(self.rfile.read(length))
+        outside = self.server.outside
+        if self.path == "/model":
+            self._model(outside.draw(given["call"]))
+        elif self.path == "/token":
+            self._say(outside.answer(given["token"], given["error"]))
+        else:
+            self._say(outside.running.get(given["execution"]))
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def _model(self, asked: Asked) -> None:
+        time.sleep(self.server.outside.slow if asked.kind == "slow" else 0.02)
+        if asked.kind == "hung up":
+            self.close_connection = True
+        elif asked.kind in REFUSED:
+            self.send_error(REFUSED[asked.kind])
+        else:
+            said = {"text": str(asked.number), "input": asked.input, "output": asked.output}
+            self._say(said)
+
+    def _say(self, content: Any) -> None:
+        body = json.dumps(content).encode()
+        # Whoever asked may have been killed.
+        with suppress(OSError):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)

@@ -64,7 +64,7 @@ class Pool:
     def __init__(self, count: int, endpoint: str, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._environment = {
-            "PATH": os.environ["PATH"],  # noqa: TID251  # Python needs it
+            "PATH": os.environ["PATH"],  # Python needs it
             "PYTHONPATH": os.pathsep.join(
                 str(ROOT / each) for each in ("functions", "infra", "tests")
             ),

@@ -27,7 +27,7 @@ Item = Mapping[str, Any]
 class FaultyFront(DynamoDbFront):
     """Injects a fault into about one request of so many, drawn from a seeded generator."""
 
-    dice: random.Random = field(default_factory=lambda: random.Random(1))
+    dice: random.Random = field(default_factory=random.Random)
     one_in: int = 25
     injected: int = 0
     written: Callable[[bytes], None] = lambda _body: None
@@ -157,7 +157,7 @@ class Stores:
         promised = self._holding[run] * self._worst
         self._hold(reserved == promised, f"{run}: {reserved} reserved for {promised}")
 
-    def _hold(self, true: bool, otherwise: str) -> None:  # noqa: FBT001  # what must be true
+    def _hold(self, true: bool, otherwise: str) -> None:  # what must be true
         if not true and len(self.wrong) < 20:
             self.wrong.append(otherwise)
 

@@ -189,7 +189,7 @@ def _claim(task: Mapping[str, Any]) -> CallClaim:
     return CallClaim(call=call, fingerprint=fingerprint, model=MODEL, worst=task["worst"])
 
 
-# --- Bugs that a proof has to find -----------------------------------------------------------------
+# --- Bugs that a proof has to find ----------------------------------------------------------------
 
 
 def _money_is_not_checked() -> None:

@@ -142,7 +142,7 @@ def _look_back_at(proof: Proof, machine: Machine) -> None:
     _hold(proof, charged <= spent, f"{machine.root}: {charged} charged, {spent} counted")
 
 
-def _hold(proof: Proof, true: bool, otherwise: str) -> None:  # noqa: FBT001  # what must be true
+def _hold(proof: Proof, true: bool, otherwise: str) -> None:  # what must be true
     if not true:
         proof.problems.append(otherwise)
 
