@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from autoops import closing
-from autoops.adapters import admission_items, money
+from autoops.adapters import admission_items, admissions, money
 from autoops.adapters.admissions import DynamoAdmissions
 from autoops.adapters.aws import client
 from autoops.adapters.clock import SystemClock
@@ -25,7 +25,7 @@ from autoops.adapters.s3 import S3Artifacts
 from autoops.adapters.table import Table
 from autoops.calls import PaidCalls
 from autoops.closing import Closing
-from autoops.domain.admissions import Admission, AdmissionState, Asker, CallClaim, Limit
+from autoops.domain.admissions import AdmissionState, Asker, CallClaim, Limit
 from autoops.domain.contracts import Json, Run, to_json
 from autoops.domain.ledger import OnBudget, OpenedRun
 from autoops.domain.model import ModelReply
@@ -212,24 +212,21 @@ def _slots_are_not_checked() -> None:
     admission_items.slot_taken = slot_taken
 
 
-def _attempts_are_not_told_apart() -> None:
-    def ended(held: Admission, end: AdmissionState) -> Any:
-        return update(
-            admission_items.key_of(held),
-            f"SET #state = :end {admission_items.NOBODYS}",
-            "#state = :held AND #attempt >= :attempt",
-            end=end,
-            held=held.state,
-            attempt=held.attempt,
-        )
+def _a_call_under_way_is_begun_again() -> None:
+    granted = "#state = :granted AND #fingerprint = :fingerprint"
 
-    admission_items.ended = ended
+    def changed(key: Any, change: str, when: str = "attribute_exists(PK)", **values: Any) -> Any:
+        if when == granted:
+            when = "#state IN (:granted, :calling) AND #fingerprint = :fingerprint"
+        return update(key, change, when, **values)
+
+    admissions.update = changed  # type: ignore[attr-defined]  # what the adapter imports
 
 
 BUGS: Final[Mapping[str, Callable[[], None]]] = {
     "money": _money_is_not_checked,
     "slots": _slots_are_not_checked,
-    "attempts": _attempts_are_not_told_apart,
+    "begun": _a_call_under_way_is_begun_again,
 }
 
 
