@@ -18,7 +18,6 @@ from typing import Any, Final
 from local.constants import REGION
 
 ROOT: Final = Path(__file__).parents[2]
-Answer = Mapping[str, Any]
 
 
 class Failed(Exception):  # noqa: N818  # as States.TaskFailed
@@ -64,7 +63,7 @@ class Pool:
     def __init__(self, count: int, endpoint: str, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._environment = {
-            "PATH": os.environ["PATH"],  # Python needs it
+            "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(
                 str(ROOT / each) for each in ("functions", "infra", "tests")
             ),
