@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from autoops.calls import PaidCalls
-from autoops.domain.admissions import AdmissionState, CallClaim
+from autoops.domain.admissions import AdmissionState, CallClaim, Limit
 from autoops.domain.claims import claim_for_request
 from autoops.domain.contracts import Contract, Json, Run, plain
 from autoops.domain.ledger import OpenedRun, RunView
@@ -346,6 +346,29 @@ async def test_redriven_after_an_unknown_outcome_the_call_is_made_anew_and_all_i
     assert len(bench.model.asked) == 3
     view = balanced(bench, 2 * WORST + COST)
     assert [one.attempt for one in view.calls] == [3]
+
+
+# --- What it takes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slots", [None, 8])
+async def test_a_call_while_nobody_waits_takes_at_most_five_calls_to_the_table(
+    bench: Bench, slots: int | None
+) -> None:
+    bench.limits[MODEL] = Limit(concurrency=slots)
+    bench.model.says = [reply(GOOD)]
+    start = started(bench)
+    bench.dynamodb.calls.clear()
+    await bench.run("ask-model", start, "ask")
+    grant, begin, settle, look, step = (
+        "transact_write_items",
+        "update_item",
+        "transact_write_items",
+        "query",
+        "put_item",
+    )
+    queue = [look] if slots else []
+    assert bench.dynamodb.calls == [grant, begin, settle, *queue, step]
 
 
 # --- One call or several --------------------------------------------------------------------------
