@@ -107,7 +107,8 @@ class _Search:
         if not labels:
             self._found.quiet += 1
             return unquiet(state, asks=self._instance.programs.asks)
-        if labels == ["a whole sweep"] and set(self._instance.faults) == {"pause"}:
+        asks = self._instance.programs.asks  # one that is resumed without money is left to a sweep
+        if labels == ["a whole sweep"] and set(self._instance.faults) == {"pause"} and not asks:
             return forgotten(state)
         return ""
 
