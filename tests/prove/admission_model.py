@@ -212,7 +212,7 @@ class Transactions(NamedTuple):
             adm is not None
             and adm.state == "waiting"
             and self._holds("token", adm.token == seen.token)
-            and adm.wait == seen.wait
+            and (adm.wait, adm.asked) == (seen.wait, seen.asked)
         )
 
     def _without_ticket(self, of: Call, waiting: Adm) -> frozenset[int]:

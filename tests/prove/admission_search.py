@@ -75,14 +75,18 @@ class _Search:
         self._found = Explored()
 
     def run(self) -> Explored:
-        while self._level and not self._found.wrong and len(self._came) < self._instance.most:
+        while self._level and not self._found.wrong:
             level, self._level = self._level, []
             for state in level:
                 if not self._went_on(state):
                     break
+                if len(self._came) >= self._instance.most:
+                    return self._seen(whole=False)
             self._found.depth += bool(self._level)
-        self._found.states = len(self._came)
-        self._found.whole = not self._level
+        return self._seen(whole=True)
+
+    def _seen(self, *, whole: bool) -> Explored:
+        self._found.states, self._found.whole = len(self._came), whole
         return self._found
 
     def _went_on(self, state: State) -> bool:
@@ -107,7 +111,8 @@ class _Search:
         if not labels:
             self._found.quiet += 1
             return unquiet(state, asks=self._instance.programs.asks)
-        if labels == ["a whole sweep"] and set(self._instance.faults) == {"pause"}:
+        asks = self._instance.programs.asks  # one that is resumed without money is left to a sweep
+        if labels == ["a whole sweep"] and set(self._instance.faults) == {"pause"} and not asks:
             return forgotten(state)
         return ""
 

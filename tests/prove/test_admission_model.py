@@ -6,16 +6,16 @@ from typing import Final
 
 import pytest
 
-from prove.admission_conformance import Checked
+from prove.admission_conformance import REAL, Checked
 from prove.admission_model import Transactions
 from prove.admission_moves import FAULTS
 from prove.admission_search import Instance, explore, programs
 from prove.admission_seeds import SEEDS, Seed
 
-WIDE: Final = 60_000
+WIDE: Final = 150_000
 """Where two runs have two calls each, so many states are seen; elsewhere all of them."""
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 def hold(name: str, instance: Instance) -> None:
@@ -57,17 +57,26 @@ def test_a_seeded_mistake_is_found_and_nothing_without_it(seed: Seed) -> None:
     assert not seed.search(sound=True).wrong
 
 
+AGREED: Final = (
+    (("tick", "abandon", "kill"), 1, 8, False),
+    (("tick", "abandon", "kill"), 1, 3, False),
+    (("tick", "abandon", "pause"), 1, 6, False),
+    (("tick", "kill", "end"), 1, 6, False),
+    (("stop", "unavailable"), 1, 6, False),
+    (("end", "redrive"), 1, 6, False),
+    (("double",), 2, 4, False),
+    (("tick",), 2, 2, False),
+    (("end",), 2, 4, False),
+    (("pause",), 2, 3, True),
+)
+"""Faults, calls of one run, ceiling, whether the run waits for money."""
+
+
 def test_the_model_and_the_table_agree_on_what_each_transaction_does() -> None:
-    checked = Checked(Transactions(limit=1), every=4)
-    for pair in (
-        ("tick", "abandon"),
-        ("pause", "kill"),
-        ("stop", "unavailable"),
-        ("end", "redrive"),
-    ):
-        explored = explore(Instance(checked.programs(), dict.fromkeys(pair, 1), 1, 1, ceiling=6))
-        assert not explored.wrong, explored
-    for fault in ("double", "tick", "pause", "end"):
-        explored = explore(Instance(checked.programs(), {fault: 1}, 1, 2, ceiling=4))
+    checked = Checked(Transactions(limit=1), every=3)
+    for faults, calls, ceiling, asks in AGREED:
+        agreed = checked.programs()._replace(asks=asks)
+        explored = explore(Instance(agreed, dict.fromkeys(faults, 1), 1, calls, ceiling))
         assert not explored.wrong, explored
     print(f"{checked.compared.total():,}: {checked.compared}")  # noqa: T201  # as above
+    assert {f"{name}: done" for name in REAL} <= set(checked.compared)
