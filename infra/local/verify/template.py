@@ -89,6 +89,9 @@ def _function(
         models=tuple(sorted(may.named | (_asked(found) if may.any_model else set()))),
         per_item=settings.per_item.get(found.handler, ""),
         most_output=_most_output(found.code) if may.any_model else None,
+        tiers=tuple(
+            sorted({"default", *(read_prompt(file).tier for file in _prompts(found.code))})
+        ),
         admits=found.handler in settings.admit,
         has_effect=bool(may.effects or undo),
         compensated_by=undo if isinstance(undo, str) else str(getattr(undo, "__name__", undo)),

@@ -34,6 +34,7 @@ def _call(call: Call) -> Json:
     return {
         **asdict(call),
         "counters": {name: _whole(most) for name, most in call.counters.items()},
+        "different": _whole(call.different),
         "requests": _whole(call.requests),
         "seconds": _whole(call.seconds),
     }
