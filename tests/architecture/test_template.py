@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from architecture.project import PLACEHOLDER, Json, Project, expressions, hold, pascal, strings
+from autoops.adapters.admissions import OPEN_INDEX
 from autoops.config import Settings
 
 SET_BY_LAMBDA: Final = frozenset({"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_VERSION"})
@@ -20,7 +21,8 @@ LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 GRANTS: Final[Mapping[str, str]] = {
     "bedrock:InvokeModel": r"autoops\.adapters\.bedrock\b",
-    "states:SendTaskSuccess": r"autoops\.adapters\.stepfunctions\b",
+    "bedrock:CountTokens": r"autoops\.adapters\.counting\b",
+    "GatePolicy": r"autoops\.adapters\.gate\b",
     "VectorPolicy": r"autoops\.adapters\.s3vectors\b",
     "EventPolicy": r"autoops\.adapters\.events\b",
     "DocumentsPolicy": r"autoops\.adapters\.s3 import .*\bdocuments\b",
@@ -207,12 +209,43 @@ def test_functions_may_do_what_their_adapters_do(project: Project) -> None:
 def test_a_function_that_may_call_bedrock_without_need_is_named(project: Project) -> None:
     sources = _handler_sources(project) | {"EmbedChunksFunction": "", "OpenRunFunction": BEDROCK}
     assert set(unequal_grants(project, sources)) == {
+        "EmbedChunksFunction: does not need GatePolicy",
         "EmbedChunksFunction: does not need bedrock:InvokeModel",
         "OpenRunFunction: needs bedrock:InvokeModel",
     }
 
 
 BEDROCK: Final = "from autoops.adapters.bedrock import chat_model"
+
+
+def test_who_passes_the_gate_without_leave_is_named(project: Project) -> None:
+    def forbid(template: Json) -> None:
+        template["Resources"]["SweepFunction"]["Properties"]["Policies"].pop(1)
+
+    altered = project.with_template(forbid)
+    assert list(unequal_grants(altered, _handler_sources(altered))) == [
+        "SweepFunction: needs GatePolicy"
+    ]
+
+
+def test_the_gate_may_do_what_its_adapters_do(project: Project) -> None:
+    document = project.stacks["Storage"]["Resources"]["GatePolicyDocument"]
+    allowed = set(strings(document))
+    assert allowed >= {
+        "states:SendTaskSuccess",
+        "states:SendTaskFailure",
+        "states:DescribeExecution",
+        "events:PutEvents",
+    }
+
+
+def test_the_index_that_the_gate_reads_is_declared(project: Project) -> None:
+    ledger = project.stacks["Storage"]["Resources"]["Ledger"]["Properties"]
+    (index,) = ledger["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == OPEN_INDEX
+    assert [key["AttributeName"] for key in index["KeySchema"]] == ["open_in", "open_since"]
+    step = set(strings(project.stacks["Storage"]["Resources"]["StepPolicyDocument"]))
+    assert any("/index/" in text for text in step), "its functions may not query it"
 
 
 def test_heavy_layers_are_only_where_they_are_used(project: Project) -> None:

@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from autoops.adapters.expressions import value_of
 from autoops.domain.admissions import Limit, limit_of
+from autoops.domain.ledger import SOFT_LIMIT_PERCENT
 from fake_dynamodb import Item, Key
 
 ENDS = frozenset({"settled", "lost", "released"})
@@ -30,6 +31,18 @@ MOVES = frozenset(
         ("released", "released"),
     }
 )
+
+
+META = ("status", "redrive", "paused", "stopped")
+
+
+class Meta(NamedTuple):
+    """What a run's record says of where it stands."""
+
+    status: str
+    redrive: int
+    paused: bool
+    stopped: bool
 
 
 @dataclass(frozen=True)
@@ -92,6 +105,7 @@ class Invariants:
     Args:
         items: the table.
         limits: what calls share.
+        most: the account's ceiling.
 
     Attributes:
         admissions: as they stand, by key.
@@ -99,19 +113,26 @@ class Invariants:
         counted: attempts that the ledger has counted, by call and attempt.
     """
 
-    def __init__(self, items: Mapping[Key, Item], limits: Mapping[str, Limit]) -> None:
+    def __init__(self, items: Mapping[Key, Item], limits: Mapping[str, Limit], most: int) -> None:
         self._items = items
         self._limits = limits
+        self._most = most
         self._before: dict[Key, Item] = {}
         self._spent = Counter[str]()
         self._lost: dict[tuple[str, int], int] = {}
         self._late: set[tuple[str, int]] = set()
+        self._metas: dict[Key, Meta] = {}
         self.admissions: dict[Key, Seen] = {}
         self.costs: dict[tuple[str, int], int] = {}
         self.counted: set[tuple[str, int]] = set()
 
-    def look(self, now: datetime) -> None:
-        """Hold the table against what must be true."""
+    def look(self, now: datetime, own: Callable[[tuple[str, int]], bool]) -> None:
+        """Hold the table against what must be true.
+
+        Args:
+            now: the time.
+            own: whether an attempt, by call and number, is made by the worker that wrote.
+        """
         changed = {
             key: item for key, item in self._items.items() if self._before.get(key) is not item
         }
@@ -125,8 +146,14 @@ class Invariants:
             new, old = seen(changed[key]), self.admissions.get(key)
             self.admissions[key] = new
             self._moved(old, new, now)
+            renewed = old is not None and old.lease != new.lease and old.attempt == new.attempt
+            if renewed and new.state == "calling":
+                assert own((new.call, new.attempt)), f"{new.call}: another's lease was renewed"
             self._charged(old, new, records.pop(new.call, None))
         assert not records, f"a record without its admission: {records}"
+        for key, item in changed.items():
+            if key[1] == "META":
+                self._turned(key, item)
         self._before = dict(self._items)
         self._money()
         self._slots()
@@ -161,6 +188,20 @@ class Invariants:
             over = now >= old.lease
             assert over, f"{new.call}: attempt {old.attempt} was lost under a worker's lease"
 
+    def _turned(self, key: Key, item: Item) -> None:
+        new, old = Meta(*(value_of(item, name) for name in META)), self._metas.get(key)
+        self._metas[key] = new
+        if old is None:
+            return
+        assert new.redrive >= old.redrive, f"{key}: {old} to {new}"
+        if new.redrive == old.redrive and new.status != old.status:
+            assert old.status == "RUNNING", f"{key}: ended twice, {old} to {new}"
+        if new.paused != old.paused:
+            assert new.status == "RUNNING", f"{key}: paused at its end"
+        if new.status == "RUNNING" and old.status != "RUNNING":
+            assert not old.stopped, f"{key}: stopped, and reopened"
+        assert new.stopped or not old.stopped, f"{key}: stopped no more"
+
     def _parked(self, new: Seen) -> None:
         meta, budget = self._items[self._run(new, "META")], self._items[self._run(new, "BUDGET")]
         if new.wait == "paused":
@@ -185,6 +226,14 @@ class Invariants:
             late = (new.call, record["attempt"]) in self._late
             self._spent[new.root] += 0 if late else record["cost"]
             self.counted.add((new.call, record["attempt"]))
+            if record["attempt"] == new.attempt:
+                self._warned(new)
+
+    def _warned(self, settled: Seen) -> None:
+        budget = self._items[self._run(settled, "BUDGET")]
+        soft = value_of(budget, "ceiling") * SOFT_LIMIT_PERCENT // 100
+        if value_of(budget, "spent") > soft:
+            assert value_of(budget, "warned"), f"{settled.root}: near its ceiling, and not warned"
 
     def _money(self) -> None:
         reserved = Counter[str]()
@@ -199,6 +248,7 @@ class Invariants:
             assert parts == money["ceiling"] + money["over"], f"{root}: {money}"
             assert min(money[each] for each in ("available", "reserved", "spent")) >= 0, money
             assert money["over"] >= 0, money
+            assert money["ceiling"] <= self._most, f"{root}: over the account's ceiling"
             assert money["reserved"] == reserved[root], f"{root}: reserved {money} {reserved}"
             assert money["spent"] == self._spent[root], f"{root}: spent {money} {self._spent}"
 

@@ -18,7 +18,7 @@ from unittest import mock
 from autoops.calls import PaidCalls, reply_key
 from autoops.domain.admissions import Admission, AdmissionState, Asker, CallClaim, Limit
 from autoops.domain.contracts import Json, Run
-from autoops.domain.ledger import CallRecord, OnBudget, OnUnknown
+from autoops.domain.ledger import CallRecord, OnBudget, OnUnknown, OpenedRun
 from autoops.domain.model import ModelReply
 from autoops.domain.pricing import Usage, price_of
 from autoops.errors import (
@@ -31,6 +31,7 @@ from autoops.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
+from autoops.operations import Operations
 from fakes import FakeWorkflows
 from gate_bench import GateBench
 from gate_proof.invariants import Invariants
@@ -43,10 +44,15 @@ from triggers.sweep.step import Tick, sweep
 
 TOKEN_PRICE: Final = price_of(MODEL).input // 1_000_000
 WORST: Final = 10 * TOKEN_PRICE
+ACCOUNT: Final = 60 * WORST
 PREFIX: Final = "autoops-"
 MINUTE: Final = timedelta(minutes=1)
 ROUNDS: Final = 90
 TRACED: Final = 3
+DENSE: Final = 0.4
+"""How often a world has one run of few calls, where everything meets at one admission."""
+STALLS: Final = 0.08
+"""How often a process stands still after a call, so that it goes on from what it saw long ago."""
 
 SAYS: Final[Mapping[str, type[AutoOpsError]]] = {
     "throttled": ModelThrottled,
@@ -84,20 +90,25 @@ class World:
     def __init__(self, dice: Random, alter: Alter = lambda write: write) -> None:
         self.dice = dice
         self.calm = False
+        self.stalled: set[Process] = set()
         self.scheduler = Scheduler()
         self.table = WatchedTable(self.scheduler.point, self._look, alter)
         self.bench = GateBench(
             limits=self._limits(), dynamodb=self.table, workflows=StepFunctions(self)
         )
         self.bench.artifacts.watch = self._artifacts
-        self.invariants = Invariants(self.table.items, self.bench.limits)
+        self.bench.operations = Operations(self.bench.gate, ACCOUNT)
+        self.invariants = Invariants(self.table.items, self.bench.limits, ACCOUNT)
         self.executions: dict[str, Execution] = {}
+        self.opened: dict[str, OpenedRun] = {}
         self.branches: list[Branch] = []
         self.events: list[Mapping[str, Any]] = []
         self.invocations: list[Process] = []
         self.asked: dict[tuple[str, int], str] = {}
+        self.made_by: dict[tuple[str, int], Process] = {}
         self._numbers = itertools.count()
-        for number in range(dice.choice((1, 2, 2, 3))):
+        self.dense = dice.random() < DENSE
+        for number in range(1 if self.dense else dice.choice((1, 2, 2, 3))):
             self._open(number)
 
     @property
@@ -125,13 +136,16 @@ class World:
             tenant=tenant,
         )
         root = self.executions[run.root] = Execution(run.root, run)
-        self.bench.open(
-            run,
+        self.opened[run.root] = OpenedRun(
+            run=run,
+            execution=run.root,
             ceiling=WORST * self.dice.choice((1, 2, 3, 50, 50)) + 7,
+            opened_at=self.now,
             on_budget=self.dice.choice((OnBudget.ASK, OnBudget.STOP)),
             on_unknown=self.dice.choice((OnUnknown.REPEAT, OnUnknown.REPEAT, OnUnknown.FAIL)),
         )
-        for branch in range(self.dice.choice((1, 2, 2, 3))):
+        self.bench.ledger.open_run(self.opened[run.root])
+        for branch in range(self.dice.choice((1, 2) if self.dense else (1, 2, 2, 3))):
             execution = root
             if self.dice.random() < 0.25:
                 child = f"{run.root}:child{branch}"
@@ -142,7 +156,7 @@ class World:
         name = f"{execution.run.root}/{number}"
         claims = [
             [self._claim(f"{name}/{question}/{each}") for each in range(CORRECTIONS + 1)]
-            for question in range(self.dice.choice((1, 1, 2)))
+            for question in range(3 if self.dense else self.dice.choice((1, 1, 2)))
         ]
         return Branch(name, execution, claims)
 
@@ -160,24 +174,34 @@ class World:
     def live(self, steps: int) -> None:
         """So many steps, each of them anything that can happen now."""
         for _ in range(steps):
-            if self.dice.random() < 0.87:
+            if self.dice.random() < (0.75 if self.dense else 0.87):
                 self._go_on()
             else:
                 self.dice.choice(self._happenings())()
 
     def _go_on(self) -> bool:
-        able: list[Actor | Branch] = [*self.scheduler.ready()]
+        able: list[Actor | Branch] = [
+            actor for actor in self.scheduler.ready() if actor.process not in self.stalled
+        ]
         able += [branch for branch in self.branches if branch.can_go(self.now)]
         if not able:
             if not self.calm:
-                self._time_passes()
+                self.dice.choice((self._time_passes, self._wake))()
             return False
         one = self.dice.choice(able) if len(able) > 1 else able[0]
         if isinstance(one, Branch):
             self._invoke(one)
         else:
             self.scheduler.run(one, self._fault(one))
+            if not self.calm and self.dice.random() < STALLS:
+                self.stalled.add(one.process)
         return True
+
+    def _wake(self) -> None:
+        """A process goes on that stood still while others worked."""
+        if self.stalled:
+            stalled = sorted(self.stalled, key=lambda process: process.name)
+            self.stalled.discard(self.dice.choice(stalled))
 
     def _fault(self, actor: Actor) -> Fault:
         if actor.at == "provider":
@@ -191,6 +215,9 @@ class World:
         return [
             self._time_passes,
             self._time_passes,
+            self._wake,
+            self._wake,
+            self._wake,
             self._sweep,
             self._deliver,
             self._deliver,
@@ -201,7 +228,14 @@ class World:
             self._operate,
             self._operate,
             self._abort,
+            self._open_again,
+            *(self._rush if self.dense else ()),
         ]
+
+    @property
+    def _rush(self) -> tuple[Callable[[], object], ...]:
+        """What makes workers meet at one admission."""
+        return (self._give_up,) * 6 + (self._wake,) * 4 + (self._time_passes,) * 4 + (self._sweep,)
 
     def _time_passes(self) -> None:
         seconds = self.dice.choice((0.5, 1, 2, 15, 31, 61, 91))
@@ -265,6 +299,12 @@ class World:
         running = [each for each in self.executions.values() if each.running]
         if running and self.dice.random() < 0.3:
             self.end(self.dice.choice(running), "ABORTED", None)
+
+    def _open_again(self) -> None:
+        """The first step of a run is made twice."""
+        root = self.dice.choice(self.roots)
+        opened = self.opened[root.arn]
+        self._process(f"open {root.arn}", lambda: self.bench.ledger.open_run(opened))
 
     # --- Step Functions ---------------------------------------------------------------------------
 
@@ -400,6 +440,9 @@ class World:
         made = admission.claim.call, admission.attempt
         assert made not in self.asked, f"{made}: made twice"
         self.asked[made] = "about to"
+        actor = self.scheduler.actor
+        assert actor is not None
+        self.made_by[made] = actor.process
         before = [reply_key(admission, attempt) for attempt in range(1, admission.attempt)]
         paid = [key for key in before if key in calls.kept]
         assert not paid, f"{made}: paid again, {paid} was there"
@@ -429,13 +472,16 @@ class World:
 
     def _look(self) -> None:
         if hasattr(self, "invariants"):
-            self.invariants.look(self.now)
+            actor = self.scheduler.actor
+            process = None if actor is None else actor.process
+            self.invariants.look(self.now, lambda made: self.made_by.get(made) is process)
 
     # --- At rest ----------------------------------------------------------------------------------
 
     def come_to_rest(self) -> None:
         """Nothing goes wrong any more: all runs end, and nothing is left of them."""
         self.calm = True
+        self.stalled.clear()
         self.scheduler.note("to rest")
         for turn in range(ROUNDS):
             self.scheduler.quiet = turn >= TRACED
@@ -465,7 +511,12 @@ class World:
             state = self.bench.ledger.run_state(root.arn)
             if state is None or not root.running:
                 continue
-            if state.stopped:
+            refused = self.bench.budget(root.run).ceiling + 20 * WORST > ACCOUNT
+            waits = any(
+                each.root == root.arn and each.wait == "money"
+                for each in self.invariants.admissions.values()
+            )
+            if state.stopped or (waits and refused):
                 self._process("stop", partial(self._operated, "stop", root.arn))
             elif state.paused:
                 self._process("resume", partial(self._operated, "resume", root.arn))

@@ -190,7 +190,7 @@ def operate(of: Programs, state: State, _call: int, w: Worker) -> Iterator[Way]:
     if w.program == "close":
         state, _ = of.on.close_run(state, w.run, w.redrive)
     elif w.program == "resume":
-        state, refused = of.on.pause(state, w.run, False)  # the port's
+        state, refused = of.on.pause(state, w.run, False)
         if refused:
             yield "resume: has ended", state, None
             return

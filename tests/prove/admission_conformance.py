@@ -1,10 +1,10 @@
-"""The model's transactions held against the real ones, from the same state, on a table in memory."""
+"""The model's transactions held against the real ones, each from the same state, in memory."""
 
 import zlib
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from autoops.adapters.expressions import typed, value_of
 from autoops.adapters.keys import call_key, run_key, slot_key, ticket_key
@@ -16,6 +16,7 @@ from fake_dynamodb import Item
 from fakes import NOON
 from gate_bench import LEASE, GateBench
 from prove.admission_model import COST, OPEN, WORST, Adm, Moved, State, Transactions
+from prove.admission_programs import Programs
 
 MODEL: Final = "us.amazon.nova-lite-v1:0"
 FINGERPRINT: Final = "f" * 64
@@ -34,6 +35,10 @@ class Checked:
         self.limit, self._on, self._every = on.limit, on, every
         self.compared: Counter[str] = Counter()
         self.bench = GateBench(limits={MODEL: Limit(concurrency=on.limit)})
+
+    def programs(self) -> Programs:
+        """The programs over these."""
+        return Programs(cast("Transactions", self))
 
     def __getattr__(self, name: str) -> Callable[..., Moved]:
         transaction = getattr(self._on, name)
@@ -296,10 +301,10 @@ REAL: Final[dict[str, Callable[..., str]]] = {
     ),
     "lose": lambda b, s, call, seen: _moved(b.admissions.lose(admission(s, call, seen))),
     "release": lambda b, s, call, seen: _moved(b.admissions.release(admission(s, call, seen))),
-    "close_run": lambda b, s, at, redrive: _moved(
+    "close_run": lambda b, _s, at, redrive: _moved(
         b.ledger.close_run(_root(at), "FAILED", None, b.clock.now(), redrive)
     ),
-    "reopen": lambda b, s, at, redrive: _moved(b.ledger.reopen(_root(at), redrive)),
-    "pause": lambda b, s, at, paused: _moved(b.ledger.pause(_root(at), paused=paused)),
-    "stop": lambda b, s, at: _moved(b.ledger.stop(_root(at))),
+    "reopen": lambda b, _s, at, redrive: _moved(b.ledger.reopen(_root(at), redrive)),
+    "pause": lambda b, _s, at, paused: _moved(b.ledger.pause(_root(at), paused=paused)),
+    "stop": lambda b, _s, at: _moved(b.ledger.stop(_root(at))),
 }

@@ -147,7 +147,7 @@ class Transactions(NamedTuple):
     limit: int
     dropped: str = ""
 
-    def _holds(self, name: str, condition: bool) -> bool:  # what was looked at
+    def _holds(self, name: str, condition: bool) -> bool:
         return condition or name == self.dropped
 
     # --- Let in -----------------------------------------------------------------------------------
@@ -289,9 +289,7 @@ class Transactions(NamedTuple):
         state = state.call_set(call, adm=adm._replace(lost=lost), late=_with(of.late, attempt))
         return _spent(state, state.run_of(call), COST - WORST), ""
 
-    def recover(
-        self, state: State, call: int, seen: Adm, attempt: int, made: bool
-    ) -> Moved:  # the port's
+    def recover(self, state: State, call: int, seen: Adm, attempt: int, made: bool) -> Moved:
         """By the reply of an earlier attempt; the present one is lost if it may have been made."""
         of = state.calls[call]
         if of.adm is None or not self._lease_as_seen(of.adm, seen) or of.adm.lost != seen.lost:
@@ -340,7 +338,7 @@ class Transactions(NamedTuple):
             return state, "standing"
         return state.run_set(at, status="running", redrive=redrive), ""
 
-    def pause(self, state: State, at: int, paused: bool) -> Moved:  # the port's
+    def pause(self, state: State, at: int, paused: bool) -> Moved:
         """While the run has not ended."""
         if state.runs[at].status != "running":
             return state, "standing"

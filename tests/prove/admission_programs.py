@@ -217,7 +217,7 @@ class Programs(NamedTuple):
         after, _ = self.on.release(state, w.target, w.there)
         yield self._on(after, call, w, f"release {w.target}", "standing")
 
-    def fail(self, state: State, call: int, w: Worker) -> Iterator[Way]:
+    def fail(self, state: State, _call: int, w: Worker) -> Iterator[Way]:
         """`turn_away`, first half: its machine fails."""
         assert w.there is not None
         of, at = state.calls[w.target], state.run_of(w.target)
