@@ -13,6 +13,7 @@ from local.verify.machine import read_machine
 from local.verify.mermaid import as_mermaid
 from local.verify.sarif import as_sarif
 from local.verify.settings import Settings
+from local.verify.tables import row_of
 from local.verify.verdict import verify
 from local.verify.world import World
 from local.verify.written import as_json
@@ -46,6 +47,12 @@ def test_a_machine_declares_its_numbers_and_those_of_its_children() -> None:
     found = declared(world(), machine("answer-question"))
     assert found["corrections"] == 2
     assert found["ask-model TimeoutSeconds"] == 1_296_000
+
+
+def test_the_readme_shows_the_figures_as_they_are() -> None:
+    shown = {tuple(line.split()) for line in (ROOT / "README.md").read_text().splitlines()}
+    for name, cost in verify(world(), settings()).costs.items():
+        assert tuple(" ".join([name, *row_of(cost)]).split()) in shown
 
 
 def test_sarif_points_to_the_line_of_the_state() -> None:
