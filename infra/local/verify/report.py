@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import orjson
 from rich.console import Console
@@ -24,6 +24,12 @@ from local.verify.written import as_json
 
 REFUSED: Final = 1
 Form = Literal["table", "json", "sarif", "mermaid"]
+
+
+def form_of(**asked: bool) -> Form:
+    """The form that was asked for; a table when none was."""
+    forms: tuple[Form, ...] = get_args(Form)
+    return next((form for form in forms if asked.get(form)), "table")
 
 
 @dataclass(frozen=True)

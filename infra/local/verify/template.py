@@ -18,6 +18,7 @@ from local.verify.machine import Machine, read_machine
 from local.verify.permissions import allowed, policies_in
 from local.verify.settings import Settings
 from local.verify.shapes import Shape, shape_of
+from local.verify.sizes import most_bytes
 from local.verify.world import Function, World, unqualified
 
 Json = Any
@@ -100,6 +101,7 @@ def _function(
         timeout=found.timeout,
         takes=takes,
         gives=gives,
+        most_bytes=most_bytes(handler.returns) if handler else None,
     )
 
 

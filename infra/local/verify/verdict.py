@@ -16,6 +16,7 @@ from local.verify.policies import policies
 from local.verify.raised import raised
 from local.verify.retries import Call, calls, endless, over_limits, roots
 from local.verify.settings import Settings
+from local.verify.sizes import sizes
 from local.verify.undo import undo
 from local.verify.unreached import unreached
 from local.verify.variables import variables
@@ -71,4 +72,5 @@ def _rules(world: World, machine: Machine, worst: Worst, flows: Flows) -> Iterat
     yield from wellformed(machine)
     yield from variables(world, machine)
     yield from raised(world, machine)
+    yield from sizes(world, machine)
     yield from contracts(world, machine, flows)

@@ -40,6 +40,7 @@ class Function:
         timeout: seconds.
         takes: of its step's input, None for a function that is none of ours.
         gives: of its step's output.
+        most_bytes: of that output, None where its contract does not bound it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Function:
     timeout: int = 900
     takes: Shape | None = None
     gives: Shape = ANYTHING
+    most_bytes: int | None = None
 
     @property
     def is_guarded(self) -> bool:
