@@ -67,6 +67,24 @@ def _main() -> None:
     """Keep `autoops` a group of commands, however many there are."""
 
 
+Definitions = Annotated[
+    list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Definitions (ASL).")
+]
+TemplateFile = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="The template that deploys them; template.yaml where there is one.",
+        show_default=False,
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="An earlier --json: print what has changed."),
+]
+
+
 @app.command()
 def run(
     documents: Documents = None,
@@ -101,37 +119,32 @@ def up(port: Port = PORT, model_server: ModelServer = None, model: Model = None)
 
 @app.command()
 def verify(
-    files: Annotated[
-        list[Path] | None, typer.Argument(exists=True, dir_okay=False, help="Definitions (ASL).")
-    ] = None,
-    template: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="The template that deploys them; template.yaml where there is one.",
-            show_default=False,
-        ),
-    ] = None,
+    files: Definitions = None,
+    template: TemplateFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF.")] = False,
+    as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print the graph.")] = False,
+    baseline: Baseline = None,
     retries: Annotated[
         bool, typer.Option("--retries", help="Only how often each model call is made at most.")
     ] = False,
 ) -> None:
     """Prove that no state machine spends unguarded, and what each can cost at most."""
     from local.template.errors import TemplateError
+    from local.verify.baseline import NoBaselineError
     from local.verify.machine import NotAMachineError
-    from local.verify.report import Asked, print_retries, print_verdict
+    from local.verify.report import Asked, form_of, print_retries, print_verdict
 
     template = template or next(filter(Path.is_file, [Path("template.yaml")]), None)
     if not (template or files):
         raise _refused("give definitions or --template: there is no template.yaml here")
+    form = form_of(json=as_json, sarif=as_sarif, mermaid=as_mermaid)
     try:
         if retries and template:
             _finish(print_retries(console, template))
         else:
-            _finish(print_verdict(console, Asked(template, files or (), as_json)))
-    except (TemplateError, NotAMachineError) as wrong:
+            _finish(print_verdict(console, Asked(template, files or (), form, baseline)))
+    except (TemplateError, NotAMachineError, NoBaselineError) as wrong:
         raise _refused(str(wrong)) from None
 
 

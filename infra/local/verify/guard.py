@@ -26,6 +26,7 @@ _PASSING: Final = re.compile(
 )
 """What means something else in another state, or at another time."""
 _ITEM: Final = "$states.context.Map.Item"
+_FIELD: Final = re.compile(r"\$states\.input(?:\.(\w+))?")
 
 
 def guard(world: World, machine: Machine) -> Iterator[Finding]:
@@ -35,6 +36,8 @@ def guard(world: World, machine: Machine) -> Iterator[Finding]:
             yield from _unguarded(world, machine, state)
         if world.is_guarded(state) or world.child(state):
             yield from _same_for_all(machine, state)
+        if world.admits(state):
+            yield from _untold(world, machine, state)
     yield from _unsettled(world, machine)
 
 
@@ -133,17 +136,44 @@ def _same_for_all(machine: Machine, state: State) -> Iterator[Finding]:
     if call is None or _ITEM in call:
         return
     for _, around in programs_around(machine, state)[:-1]:
-        inside = {
-            name
-            for program in around.inner
-            for deep in program.everywhere()
-            for edge in deep.edges()
-            for name in edge.assign
-        }
-        if around.type == "Map" and not names_in(call) & inside and "$states.input" not in call:
+        if around.type == "Map" and not _depends(call, _differing(around), around):
             sentence = f"names the same call for every item of {around.name}: {call}"
             yield Finding(machine.name, "guard", way_to(machine, state), sentence)
             return
+
+
+def _differing(around: State) -> set[str]:
+    """Variables that may hold something else for each item of a Map."""
+    edges = [e for p in around.inner for deep in p.everywhere() for e in deep.edges()]
+    found: set[str] = set()
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for edge in edges:
+            for name, value in edge.assign.items():
+                if _depends(json.dumps(value), found, around):
+                    found.add(name)
+    return found
+
+
+def _depends(text: str, names: set[str], around: State) -> bool:
+    """Whether a value differs from item to item, given the variables that do."""
+    selected = around.body.get("ItemSelector")
+    given = selected if isinstance(selected, Mapping) else {}
+    for field in _FIELD.findall(text):
+        if field not in given or _ITEM in json.dumps(given[field]):
+            return True
+    return _ITEM in text or "$states.result" in text or bool(names_in(text) & names)
+
+
+def _untold(world: World, machine: Machine, state: State) -> Iterator[Finding]:
+    """Who admits has to see what is asked, as the values that travel by reference show it."""
+    function = world.function(state)
+    fields = (function.takes.fields if function and function.takes else None) or {}
+    shown = {name for name, shape in fields.items() if shape.shut}
+    if shown and not shown & state.input.keys():
+        sentence = f"is not told what it admits: hand over {' or '.join(sorted(shown))}"
+        yield Finding(machine.name, "guard", way_to(machine, state), sentence)
 
 
 def _unsettled(world: World, machine: Machine) -> Iterator[Finding]:

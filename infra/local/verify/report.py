@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 import orjson
 from rich.console import Console
+from rich.markup import escape
 
+from local.verify.baseline import changes, read_baseline
 from local.verify.files import with_files
+from local.verify.mermaid import as_mermaid
 from local.verify.policies import policies
 from local.verify.retries import calls, endless, over_limits
+from local.verify.sarif import as_sarif
 from local.verify.settings import Settings
 from local.verify.tables import print_calls, print_costs, print_findings
 from local.verify.template import read_world
@@ -19,6 +23,13 @@ from local.verify.world import World
 from local.verify.written import as_json
 
 REFUSED: Final = 1
+Form = Literal["table", "json", "sarif", "mermaid"]
+
+
+def form_of(**asked: bool) -> Form:
+    """The form that was asked for; a table when none was."""
+    forms: tuple[Form, ...] = get_args(Form)
+    return next((form for form in forms if asked.get(form)), "table")
 
 
 @dataclass(frozen=True)
@@ -28,34 +39,48 @@ class Asked:
     Attributes:
         template: the template, None when only files are read.
         files: definitions; with a template those that it deploys are judged as it deploys them.
-        as_json: print JSON, not tables.
+        form: how the verdict is printed.
+        baseline: an earlier verdict as JSON; then only what has changed is printed.
     """
 
     template: Path | None
     files: Sequence[Path] = ()
-    as_json: bool = False
+    form: Form = "table"
+    baseline: Path | None = None
 
 
 def print_verdict(console: Console, asked: Asked) -> int:
     """Verify and print; the exit code.
 
     Raises:
-        TemplateError, NotAMachineError: what there is to read cannot be read.
+        TemplateError, NotAMachineError, NoBaselineError: what there is to read cannot be read.
     """
     settings = Settings.read(asked.template.parent if asked.template else Path())
     world = read_world(asked.template, settings) if asked.template else World({})
-    verdict = verify(with_files(world, asked.files), settings)
-    _print(console, verdict, as_json_text=asked.as_json)
+    world = with_files(world, asked.files)
+    verdict = verify(world, settings)
+    if asked.baseline is not None:
+        _print_changes(console, world, verdict, asked.baseline)
+    else:
+        _print(console, world, verdict, asked.form)
     return REFUSED if verdict.refused else 0
 
 
-def _print(console: Console, verdict: Verdict, *, as_json_text: bool) -> None:
-    if as_json_text:
-        text = orjson.dumps(as_json(verdict), option=orjson.OPT_INDENT_2).decode()
-        console.out(text, highlight=False)
-        return
-    print_costs(console, verdict.costs)
-    print_calls(console, verdict.calls)
+def _print(console: Console, world: World, verdict: Verdict, form: Form) -> None:
+    if form == "table":
+        print_costs(console, verdict.costs)
+        print_calls(console, verdict.calls)
+        print_findings(console, verdict.findings)
+    elif form == "mermaid":
+        console.out(as_mermaid(world), highlight=False)
+    else:
+        found = as_json(world, verdict) if form == "json" else as_sarif(world, verdict)
+        console.out(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode(), highlight=False)
+
+
+def _print_changes(console: Console, world: World, verdict: Verdict, file: Path) -> None:
+    for line in changes(read_baseline(file), as_json(world, verdict)["machines"]):
+        console.print(escape(line), soft_wrap=True)
     print_findings(console, verdict.findings)
 
 

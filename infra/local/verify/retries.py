@@ -6,7 +6,7 @@ corrections, throttle returns and lost admissions make, the machines around it, 
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import networkx as nx
@@ -35,8 +35,9 @@ class Call:
         tries: of the state, with a model asked.
         counters: how often each counter of the machine that asks grows at most.
         redrives: how often the run is redriven at most.
-        requests: of all of them, the most.
-        seconds: in that state, the most.
+        different: how many different requests are made: one for each item of a Map or a list.
+        requests: how often the same one is sent at most.
+        seconds: in that state for one of them, the most.
         why: what is not bounded.
     """
 
@@ -45,6 +46,7 @@ class Call:
     tries: int
     counters: Mapping[str, float]
     redrives: int
+    different: float
     requests: float
     seconds: float
     why: tuple[str, ...] = ()
@@ -52,8 +54,9 @@ class Call:
 
 def calls(world: World, settings: Settings) -> list[Call]:
     """Every model call of every machine that no other starts."""
+    worst = Worst(world)
     return [
-        _call(world, settings, machine, path, owner, state)
+        _call(worst, settings, machine, path, owner, state)
         for machine in roots(world)
         for path, owner, state in _sites(world, machine, (), ())
     ]
@@ -69,7 +72,11 @@ def roots(world: World) -> list[Machine]:
 
 def endless(call: Call) -> Iterator[Finding]:
     """Figures of a call without bound, and why."""
-    for what, most in (("requests", call.requests), ("seconds", call.seconds)):
+    figures = {
+        "requests": max(call.requests, call.different),
+        "seconds": call.seconds,
+    }
+    for what, most in figures.items():
         if math.isinf(most):
             reasons = "; ".join(call.why) or "nothing bounds it"
             yield Finding(call.machine, "retries", call.path, f"no bound on {what}: {reasons}")
@@ -107,24 +114,26 @@ def _sites(
 
 
 def _call(
-    world: World,
+    worst: Worst,
     settings: Settings,
     machine: Machine,
     path: tuple[str, ...],
     owner: Machine,
     state: State,
 ) -> Call:
-    most = Worst(world, only=state).of(machine)
+    most = replace(worst, only=state, one=True, _known={}, _open=[]).of(machine)
+    whole = replace(worst, only=state, _known={}, _open=[]).of(machine)
     again = 1 + settings.redrives
     return Call(
         machine=machine.name,
         path=path,
         tries=most_asking(state),
-        counters=dict(_counters(Worst(world), owner, state)),
+        counters=dict(_counters(worst, owner, state)),
         redrives=settings.redrives,
+        different=whole.requests / most.requests if math.isfinite(most.requests) else math.inf,
         requests=most.requests * HANDLER_ATTEMPTS * again,
         seconds=most.seconds * again,
-        why=tuple(most.reasons("requests") or most.reasons("seconds")),
+        why=tuple(whole.reasons("requests") or most.reasons("seconds")),
     )
 
 
@@ -151,7 +160,14 @@ def _grows(worst: Worst, machine: Machine, program: Any, name: str, inputs: Any)
         return math.inf
     if not nx.is_directed_acyclic_graph(graph):
         return math.inf
-    for _, _, data in graph.edges(data=True):
-        value = data["edge"].assign.get(name)
-        data["grows"] = 1 if growth(name, value) else 0
-    return float(nx.dag_longest_path_length(graph, weight="grows", default_weight=0))
+    longest: dict[Any, int] = {}
+    for node in nx.topological_sort(graph):
+        longest[node] = max(
+            (
+                longest[before]
+                + bool(growth(name, graph.edges[before, node]["edge"].assign.get(name)))
+                for before in graph.predecessors(node)
+            ),
+            default=0,
+        )
+    return max(longest.values())

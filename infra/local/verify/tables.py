@@ -17,8 +17,8 @@ NO_BOUND: Final = "no bound"
 NANO: Final = 1_000_000_000
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 TITLE: Final = (
-    f"Requests to a model at most: the handler makes {HANDLER_ATTEMPTS} a try,"
-    " and a run is redriven {redrives} times"
+    f"How often a model gets the same request at most: {HANDLER_ATTEMPTS} a try of the handler,"
+    " redrives {redrives}"
 )
 
 
@@ -27,16 +27,17 @@ def print_calls(console: Console, calls: Sequence[Call]) -> None:
     title = TITLE.format(redrives=max((call.redrives for call in calls), default=0))
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("call", overflow="fold", min_width=24)
-    for name in ("tries", "counted", "requests", "seconds"):
+    for name in ("different", "tries", "counted", "sent", "time"):
         table.add_column(name, justify="right")
     for call in calls:
         counted = "\n".join(f"{name} {figure(most)}" for name, most in call.counters.items())
         table.add_row(
             escape(f"{call.machine}: {' → '.join(call.path)}"),
+            figure(call.different),
             str(call.tries),
             escape(counted),
             figure(call.requests),
-            figure(call.seconds),
+            time(call.seconds),
         )
     console.print(table)
 

@@ -18,6 +18,7 @@ from local.verify.machine import Machine, read_machine
 from local.verify.permissions import allowed, policies_in
 from local.verify.settings import Settings
 from local.verify.shapes import Shape, shape_of
+from local.verify.sizes import most_bytes
 from local.verify.world import Function, World, unqualified
 
 Json = Any
@@ -89,6 +90,9 @@ def _function(
         models=tuple(sorted(may.named | (_asked(found) if may.any_model else set()))),
         per_item=settings.per_item.get(found.handler, ""),
         most_output=_most_output(found.code) if may.any_model else None,
+        tiers=tuple(
+            sorted({"default", *(read_prompt(file).tier for file in _prompts(found.code))})
+        ),
         admits=found.handler in settings.admit,
         has_effect=bool(may.effects or undo),
         compensated_by=undo if isinstance(undo, str) else str(getattr(undo, "__name__", undo)),
@@ -97,6 +101,7 @@ def _function(
         timeout=found.timeout,
         takes=takes,
         gives=gives,
+        most_bytes=most_bytes(handler.returns) if handler else None,
     )
 
 

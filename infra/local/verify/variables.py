@@ -1,12 +1,13 @@
 """Every variable is bound, on every way, before it is read."""
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
 from local.verify.findings import Finding
 from local.verify.machine import EXIT, Machine, Program, State
-from local.verify.reads import reads_of
+from local.verify.reads import Read, reads_of
 from local.verify.ways import programs_around, shortest
 from local.verify.world import World, function_arn
 
@@ -30,6 +31,7 @@ def variables(world: World, machine: Machine) -> Iterator[Finding]:
         return
     assigned = {name for p in machine.program.everywhere() for e in p.edges() for name in e.assign}
     yield from _program(machine, machine.program, frozenset(), assigned)
+    yield from _unread(machine)
     yield from _without_run(world, machine)
 
 
@@ -54,11 +56,27 @@ def _program(
 def _nowhere(machine: Machine, program: Program, assigned: set[str]) -> Iterator[Finding]:
     for state in program.states.values():
         for read in reads_of(state):
-            if read.variable not in assigned | LIBRARY | {"states"}:
+            if read.variable not in assigned | {"states"} and not _is_function(read):
                 way = (*program.place, *shortest(program, state.name))
                 yield Finding(
                     machine.name, "data", way, f"reads ${read.variable}, assigned nowhere"
                 )
+
+
+def _is_function(read: Read) -> bool:
+    """Whether a function of JSONata is handed on: it stands as an argument."""
+    handed_on = re.search(rf"\${read.variable}\s*[,)]", read.expression)
+    return read.variable in LIBRARY and handed_on is not None
+
+
+def _unread(machine: Machine) -> Iterator[Finding]:
+    """Variables that nothing reads: most likely another name was meant."""
+    read = {one.variable for state in machine.states() for one in reads_of(state)}
+    for program in machine.program.everywhere():
+        for edge in program.edges():
+            for name in sorted(edge.assign.keys() - read):
+                way = (*program.place, *shortest(program, edge.source))
+                yield Finding(machine.name, "data", way, f"binds ${name}, which nothing reads")
 
 
 def _bound(program: Program, outer: Names) -> dict[str, Names]:

@@ -16,7 +16,9 @@ from local.verify.policies import policies
 from local.verify.raised import raised
 from local.verify.retries import Call, calls, endless, over_limits, roots
 from local.verify.settings import Settings
+from local.verify.sizes import sizes
 from local.verify.undo import undo
+from local.verify.unreached import unreached
 from local.verify.variables import variables
 from local.verify.wellformed import wellformed
 from local.verify.world import World
@@ -51,10 +53,11 @@ def verify(world: World, settings: Settings) -> Verdict:
     findings = set(over_limits(found, settings))
     for machine in world.machines.values():
         findings |= set(_rules(world, machine, worst, flows))
-    for machine in roots(world):
         findings |= set(limits(machine, costs[machine.name], settings))
     if not any(finding.rule == "bounds" for finding in findings):
-        # Else what has no bound is named where it stands
+        # Else these follow from what is named where it stands
+        for machine in world.machines.values():
+            findings |= set(unreached(machine, worst))
         findings |= {one for m in roots(world) for one in endless_figures(m, costs[m.name])}
         findings |= {one for call in found for one in endless(call)}
     return Verdict(costs, found, sorted(findings))
@@ -69,4 +72,5 @@ def _rules(world: World, machine: Machine, worst: Worst, flows: Flows) -> Iterat
     yield from wellformed(machine)
     yield from variables(world, machine)
     yield from raised(world, machine)
+    yield from sizes(world, machine)
     yield from contracts(world, machine, flows)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from autoops.domain.pricing import Tier
 from local.verify.counting import Ceilings
 from local.verify.expressions import expression, variable
 from local.verify.machine import LAMBDA, NESTED, Machine, Program, State
@@ -29,7 +30,8 @@ class Function:
         asks_model: whether it may call a model, by its permissions and layers.
         models: ids of the models that it may ask.
         per_item: input field of which every item is a request of its own, "" where one is made.
-        most_output: most tokens of one answer.
+        most_output: most tokens of one answer, as its requests name them.
+        tiers: service tiers that its requests may name.
         admits: whether it admits calls.
         has_effect: whether it changes something outside that has to be undone.
         compensated_by: the step that undoes it, "" for none.
@@ -38,6 +40,7 @@ class Function:
         timeout: seconds.
         takes: of its step's input, None for a function that is none of ours.
         gives: of its step's output.
+        most_bytes: of that output, None where its contract does not bound it.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Function:
     models: tuple[str, ...] = ()
     per_item: str = ""
     most_output: int | None = None
+    tiers: tuple[Tier, ...] = ("default",)
     admits: bool = False
     has_effect: bool = False
     compensated_by: str = ""
@@ -54,6 +58,7 @@ class Function:
     timeout: int = 900
     takes: Shape | None = None
     gives: Shape = ANYTHING
+    most_bytes: int | None = None
 
     @property
     def is_guarded(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import networkx as nx
 
 from autoops.calls import UNKNOWN_REPEATS
-from autoops.domain.pricing import Price, price_of
+from autoops.domain.forms import output_tokens
+from autoops.domain.pricing import MILLION, Tier, price_of
 from autoops.errors import UnpricedModel
 from local.verify.cost import FIGURES, NOTHING, Cost, largest, unbounded
 from local.verify.counting import Counting, Node, TooManyWaysError
@@ -31,10 +32,14 @@ class Worst:
     Attributes:
         world: the machines and what is around them.
         only: count requests, tokens, dollars and seconds of this state alone.
+        one: count one item of each Map and of each request that is made for every item.
+        counted: the counted ways that are known already; what counts in the same world shares it.
     """
 
     world: World
     only: State | None = None
+    one: bool = False
+    counted: dict[Any, Counting] = field(default_factory=dict, repr=False)
     _known: dict[Any, Cost] = field(default_factory=dict, repr=False)
     _open: list[str] = field(default_factory=list, repr=False)
 
@@ -54,12 +59,15 @@ class Worst:
 
     def counting(self, machine: Machine, program: Program, inputs: Numbers) -> Counting:
         """The counted ways through a program of a machine."""
-        return Counting(
-            program=program,
-            inputs=inputs,
-            ceilings=self.world.ceilings_in(program),
-            life=machine.timeout,
-        )
+        key = (machine.arn, program.place, program.start, *sorted(inputs.items()))
+        if key not in self.counted:
+            self.counted[key] = Counting(
+                program=program,
+                inputs=inputs,
+                ceilings=self.world.ceilings_in(program),
+                life=machine.timeout,
+            )
+        return self.counted[key]
 
     def _computed(self, machine: Machine, inputs: Numbers) -> Cost:
         if machine.arn in self._open:
@@ -69,7 +77,24 @@ class Worst:
         self._open.pop()
         whole = inside + Cost(events=2)
         ceiling = self.world.ceilings.get(machine.arn)
-        return whole.capped(seconds=machine.timeout, dollars=ceiling)
+        tokens = None if ceiling is None else self._tokens_for(machine, ceiling)
+        return whole.capped(seconds=machine.timeout, dollars=ceiling, tokens=tokens)
+
+    def _tokens_for(self, machine: Machine, ceiling: int) -> float | None:
+        """Tokens that a ceiling pays for at most, None where some of them may cost nothing."""
+        models = {
+            model
+            for one in self.world.reached(machine)
+            for state in one.states()
+            if self.world.asks_model(state)
+            for model in self._models(state)
+        }
+        rates = [_cheapest(model) for model in models]
+        return ceiling * MILLION / min(rates) if rates and all(rates) else None
+
+    def _models(self, state: State) -> tuple[str, ...]:
+        function = self.world.function(state)
+        return function.models if function and function.models else ("",)
 
     def _program(self, machine: Machine, program: Program, inputs: Numbers) -> Cost:
         counting = self.counting(machine, program, inputs)
@@ -79,13 +104,14 @@ class Worst:
             where = "/".join([machine.name, *program.place])
             return unbounded(FIGURES, f"{where} has too many states times counters to look at")
         costs: dict[Any, Cost] = {}
+        of_node: dict[Node, Cost] = {}
         for node in graph:
             values = _numbers_at(counting, program, node)
             key = (node[0], *sorted(values.items()))
             if key not in costs:
                 costs[key] = self._state(machine, program, node[0], values)
-            graph.nodes[node]["cost"] = costs[key]
-        return _dearest(graph)
+            of_node[node] = costs[key]
+        return _dearest(graph, of_node)
 
     def _state(self, machine: Machine, program: Program, name: str, values: Numbers) -> Cost:
         if name == EXIT:
@@ -149,7 +175,7 @@ class Worst:
 
     def _items(self, state: State, function: Function) -> int | None:
         """Requests of one attempt of the handler."""
-        if not function.per_item:
+        if not function.per_item or self.one:
             return 1
         value = state.input.get(function.per_item)
         if isinstance(value, list):
@@ -176,7 +202,7 @@ class Worst:
             return own + unbounded(
                 {*concerned, "children"} if state.distributed else concerned, sentence
             )
-        return own + self._items_of(state, item, most).times(tries)
+        return own + self._items_of(state, item, 1 if self.one else most).times(tries)
 
     def item(self, machine: Machine, state: State) -> Cost:
         """The worst case of one item of a Map."""
@@ -229,23 +255,22 @@ def _numbers_at(counting: Counting, program: Program, node: Node) -> Numbers:
     return {key: value for key, value in counting.values_of(node).items() if value is not None}
 
 
-def _dearest(graph: "nx.DiGraph[Node]") -> Cost:
+def _dearest(graph: "nx.DiGraph[Node]", costs: Mapping[Node, Cost]) -> Cost:
     """The dearest way, each figure by itself; a cycle costs what is on it without end."""
     whole = nx.condensation(graph)
     best: dict[int, Cost] = {}
     for one in nx.topological_sort(whole):
         members = whole.nodes[one]["members"]
         before = largest(best[other] for other in whole.predecessors(one))
-        best[one] = before + _component(graph, members)
+        best[one] = before + _component(graph, members, costs)
     return largest(best.values())
 
 
-def _component(graph: "nx.DiGraph[Node]", members: set[Node]) -> Cost:
-    costs = [graph.nodes[node]["cost"] for node in members]
+def _component(graph: "nx.DiGraph[Node]", members: set[Node], of_node: Mapping[Node, Cost]) -> Cost:
+    costs = [of_node[node] for node in members]
     first = next(iter(members))
     if len(members) == 1 and not graph.has_edge(first, first):
-        found: Cost = costs[0]
-        return found
+        return costs[0]
     names = " → ".join(dict.fromkeys(sorted(name for name, _ in members)))
     whole = largest(costs)
     figures = [name for name in FIGURES if getattr(whole, name)]
@@ -270,16 +295,28 @@ def _price(where: str, function: Function) -> Cost:
     costs = []
     for model in function.models:
         try:
-            costs.append(_of_model(price_of(model), function.most_output))
+            costs += [_of_model(model, tier, function.most_output) for tier in function.tiers]
         except UnpricedModel:
             return unbounded(("tokens", "dollars"), f"{where}: {model} has no price")
     return largest(costs)
 
 
-def _of_model(price: Price, most_output: int | None) -> Cost:
-    output = price.context if most_output is None else min(most_output, price.context)
-    both = price.worst_case(price.context - output, output)
-    return Cost(tokens=price.context, dollars=max(both, price.worst_case(price.context, 0)))
+def _of_model(model: str, tier: Tier, most_output: int | None) -> Cost:
+    price = price_of(model)
+    wanted = price.context if most_output is None else output_tokens(model, most_output)
+    output = min(wanted, price.context)
+    both = price.worst_case(price.context - output, output, tier)
+    return Cost(tokens=price.context, dollars=max(both, price.worst_case(price.context, 0, tier)))
+
+
+def _cheapest(model: str) -> int:
+    """Nano-dollars that a million tokens of a model cost at least, 0 where that is not known."""
+    try:
+        price = price_of(model)
+    except UnpricedModel:
+        return 0
+    kinds = [(one.input, one.output, one.cache_read) for one in (price, *price.tiers.values())]
+    return min(rate for rates in kinds for rate in rates if rate) if any(map(any, kinds)) else 0
 
 
 def _holds(world: World, state: State) -> bool:

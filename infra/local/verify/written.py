@@ -4,19 +4,26 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from local.verify.baseline import declared
 from local.verify.cost import FIGURES, Cost
 from local.verify.findings import Finding
 from local.verify.retries import Call
 from local.verify.verdict import Verdict
+from local.verify.world import World
 
 Json = Any
-NANO_DOLLARS = 1_000_000_000
 
 
-def as_json(verdict: Verdict) -> Json:
+def as_json(world: World, verdict: Verdict) -> Json:
     """Machines with their worst cases, calls, findings; null stands for no bound."""
     return {
-        "machines": {name: cost_as_json(cost) for name, cost in sorted(verdict.costs.items())},
+        "machines": {
+            machine.name: {
+                **cost_as_json(verdict.costs[machine.name]),
+                "declared": declared(world, machine),
+            }
+            for machine in sorted(world.machines.values(), key=lambda one: one.name)
+        },
         "calls": [_call(call) for call in verdict.calls],
         "findings": [_finding(finding) for finding in verdict.findings],
     }
@@ -34,6 +41,7 @@ def _call(call: Call) -> Json:
     return {
         **asdict(call),
         "counters": {name: _whole(most) for name, most in call.counters.items()},
+        "different": _whole(call.different),
         "requests": _whole(call.requests),
         "seconds": _whole(call.seconds),
     }

@@ -39,14 +39,14 @@ def altered(changes: Mapping[str, Change]) -> World:
     machines = dict(world().machines)
     for name, change in changes.items():
         known = machine(name)
-        definition = copy.deepcopy(_definition(known.arn))
-        change(definition)
-        text = json.dumps(definition)
+        found = copy.deepcopy(definition(known.arn))
+        change(found)
+        text = json.dumps(found)
         machines[known.arn] = read_machine(name, text, arn=known.arn, file=known.file)
     return replace(world(), machines=machines)
 
 
 @cache
-def _definition(arn: str) -> Json:
+def definition(arn: str) -> Json:
     template = Template.load(ROOT / "template.yaml")
     return json.loads(next(m.definition for m in template.machines.values() if m.arn == arn))

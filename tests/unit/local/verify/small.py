@@ -155,7 +155,7 @@ def begin(to: str) -> Json:
     return {"Type": "Pass", "Assign": assign, "Next": to}
 
 
-DONE: Final[Json] = {"Type": "Succeed"}
+DONE: Final[Json] = {"Type": "Succeed", "Output": "{% [$run.id, $call, $n] %}"}
 Definition = dict[str, Json]
 """A definition's StartAt and States."""
 

@@ -74,7 +74,11 @@ WAITS: Final = program(
 )
 LOOKS: Final = program(
     Look=look(Assign={"text": "{% $states.result.Payload.text %}"}, Next="Tell"),
-    Tell={"Type": "Pass", "Output": {"text": "{% $text %}"}, "End": True},
+    Tell={
+        "Type": "Pass",
+        "Output": {"text": "{% $text %}", "again": "{% $text %}", "count": "{% $n & $call %}"},
+        "End": True,
+    },
 )
 ITEMS: Final = program(
     List={"Type": "Pass", "Assign": {"items": [1, 2]}, "Next": "All"},
@@ -384,15 +388,15 @@ WRONG: Final = (
     Wrong(
         "renamed",
         LOOKS,
-        _put({"words": "{% $states.result.Payload.text %}"}, "Look", "Assign"),
+        _put("{% $txet %}", "Tell", "Output", "again"),
         "data",
         "Begin Look Tell",
-        "reads $text, assigned nowhere",
+        "reads $txet, assigned nowhere",
     ),
     Wrong(
         "JSONata",
         LOOKS,
-        _put({"text": "{% $n + %}"}, "Tell", "Output"),
+        _put("{% $n + %}", "Tell", "Output", "again"),
         "data",
         "",
         "JSONata expression is not valid",
@@ -400,7 +404,7 @@ WRONG: Final = (
     Wrong(
         "private",
         LOOKS,
-        _put({"text": "{% $text.first %}"}, "Tell", "Output"),
+        _put("{% $text.first %}", "Tell", "Output", "again"),
         "data",
         "Begin Look Tell",
         "looks below $text",
@@ -408,7 +412,7 @@ WRONG: Final = (
     Wrong(
         "computes",
         LOOKS,
-        _put({"text": "{% $length($text) %}"}, "Tell", "Output"),
+        _put("{% $length($text) %}", "Tell", "Output", "again"),
         "data",
         "Begin Look Tell",
         "computes with $text",
