@@ -68,6 +68,7 @@ class Driver:
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.dead = False
+        self.died = asyncio.Event()
         self._flushing: set[asyncio.Event] = set()
         self._parked = 0
         self.tokens: dict[str, tuple[Live, int]] = {}
@@ -75,6 +76,7 @@ class Driver:
     def kill(self) -> None:
         """Stop dead, as if the process were killed: what did not reach the journal is lost."""
         self.dead = True
+        self.died.set()
         self._turns.clear()
         if self._writer is not None:
             self._writer.stop()
