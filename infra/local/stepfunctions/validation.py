@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.validation_errors import check_errors
 from local.stepfunctions.validation_scopes import inner_programs, shadowed
 from local.stepfunctions.validation_states import Diagnostic, check_state
 
@@ -79,6 +80,7 @@ def _program(
         yield Diagnostic("MISSING_TRANSITION_TARGET", sentence, f"{place}/StartAt")
     for name, state in states.items():
         yield from check_state(state, f"{place}/States/{name}", language, kind)
+        yield from check_errors(state, f"{place}/States/{name}")
         for below, inner in inner_programs(state, f"{place}/States/{name}"):
             yield from _program(inner, below, language, _processor_kind(inner, kind))
     yield from _reachability(fields, place)
