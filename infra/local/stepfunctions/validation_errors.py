@@ -1,6 +1,6 @@
 """Validation of what a state says about errors and time: Retry, Catch and the limits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from local.stepfunctions.errors import ALL
@@ -10,6 +10,7 @@ from local.stepfunctions.validation_states import Diagnostic
 
 _SCHEMA: Final = "SCHEMA_VALIDATION_FAILED"
 _MOST_SECONDS: Final = 99_999_999
+_SECONDS: Final = f"Expected value of type Integer from 1 to {_MOST_SECONDS}"
 _MOST_DELAY: Final = 31_622_400
 _Check = Callable[[Any], bool]
 
@@ -25,11 +26,16 @@ def check_errors(state: JsonValue, place: str) -> Iterator[Diagnostic]:
         return
     for name in ("TimeoutSeconds", "HeartbeatSeconds"):
         if name in state and not (is_expression(state[name]) or _whole(1)(state[name])):
-            sentence = f"Expected value of type Integer from 1 to {_MOST_SECONDS}"
-            yield Diagnostic(_SCHEMA, sentence, f"{place}/{name}")
+            yield Diagnostic(_SCHEMA, _SECONDS, f"{place}/{name}")
     for name, required in (("Retry", ["ErrorEquals"]), ("Catch", ["ErrorEquals", "Next"])):
         if name in state:
             yield from _handlers(state[name], f"{place}/{name}", required)
+
+
+def check_machine_timeout(definition: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    """The machine's own TimeoutSeconds, which is never an expression."""
+    if "TimeoutSeconds" in definition and not _whole(1)(definition["TimeoutSeconds"]):
+        yield Diagnostic(_SCHEMA, _SECONDS, "/TimeoutSeconds")
 
 
 def _handlers(entries: JsonValue, place: str, required: list[str]) -> Iterator[Diagnostic]:

@@ -167,3 +167,9 @@ def test_limits_and_what_handles_errors_are_held_to_their_rules(
 ) -> None:
     state = task(**fields)
     assert codes(machine(Work=state)) == [("SCHEMA_VALIDATION_FAILED", f"/States/Work/{place}")]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "soon", "{% 5 %}", None])
+def test_the_machines_own_timeout_is_a_number(limit: JsonValue) -> None:
+    found = codes(machine(Only=dict(END)) | {"TimeoutSeconds": limit})
+    assert found == [("SCHEMA_VALIDATION_FAILED", "/TimeoutSeconds")]
