@@ -15,6 +15,7 @@ from local.stepfunctions.errors import ApiError
 from local.stepfunctions.integrations.runner import Integrations
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import dumps
+from local.stepfunctions.states.succeed import Succeed
 from local.stepfunctions.testing import Functions
 from unit.local.stepfunctions.asl import machine, program, task, waiting_task
 
@@ -229,6 +230,26 @@ async def test_a_full_disk_stops_the_engine_before_anything_is_done_or_answered(
     assert laptop.engine.find(after) is None
     await laptop.engine.advance(minutes=1)
     assert laptop.engine.describe_execution(before)["status"] == "SUCCEEDED"
+
+
+async def test_an_execution_that_breaks_the_engine_fails_alone_and_stays_failed(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(Succeed, "enter", broken)
+    arn = laptop.start(machine(Work=task(), Only={"Type": "Succeed"}), "bad")
+    other = laptop.start(machine(Work=task()), "good")
+    await laptop.engine.run_until_idle()
+    assert laptop.engine.describe_execution(other)["status"] == "SUCCEEDED"
+    before = laptop.engine.get_execution_history(arn)
+    assert before[-1]["executionFailedEventDetails"] == {
+        "error": "States.Runtime",
+        "cause": "ZeroDivisionError: a defect",
+    }
+    await laptop.crash()
+    assert laptop.engine.get_execution_history(arn) == before
 
 
 async def test_a_journal_of_the_older_format_goes_on_in_order(laptop: Laptop) -> None:
