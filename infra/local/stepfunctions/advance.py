@@ -4,6 +4,7 @@ Nothing here reads a clock, draws a random number that the execution's seed does
 or touches the world: the same happenings at the same moments give the same history.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ from local.stepfunctions.run import HistoryFullError, Run, Status
 from local.stepfunctions.run import Task as Attempt
 from local.stepfunctions.states.answered import Answered
 
+_log = logging.getLogger(__name__)
+
 
 def advance(run: Run, incoming: Incoming, now: int) -> list[Command]:
     """Let something happen to an execution.
@@ -50,7 +53,11 @@ def advance(run: Run, incoming: Incoming, now: int) -> list[Command]:
             strand, name, given = run.ready.popleft()
             enter(run, strand, name, given)
     except HistoryFullError:
-        _overflow(run)
+        cause = f"The execution reached the maximum number of history events ({HISTORY_EVENTS})."
+        _end(run, cause)
+    except Exception as defect:  # noqa: BLE001 - one execution must not stop all others
+        _log.exception("an execution broke", extra={"execution": run.identity.arn})
+        _end(run, f"{type(defect).__name__}: {defect}")
     commands, run.commands = run.commands, []
     return commands
 
@@ -128,8 +135,7 @@ def _stop(run: Run, incoming: Stopped) -> None:
     close(run, Status.ABORTED, "ExecutionAborted", details, 0)
 
 
-def _overflow(run: Run) -> None:
-    cause = f"The execution reached the maximum number of history events ({HISTORY_EVENTS})."
+def _end(run: Run, cause: str) -> None:
     run.error, run.cause = RUNTIME, cause
     details = {"error": RUNTIME, "cause": cause}
     close(run, Status.FAILED, "ExecutionFailed", details, run.root.last)

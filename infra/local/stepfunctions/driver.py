@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from local.stepfunctions.advance import advance
@@ -68,6 +68,7 @@ class Driver:
         self._in_flight: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.dead = False
+        self.died = asyncio.Event()
         self._flushing: set[asyncio.Event] = set()
         self._parked = 0
         self.tokens: dict[str, tuple[Live, int]] = {}
@@ -75,6 +76,7 @@ class Driver:
     def kill(self) -> None:
         """Stop dead, as if the process were killed: what did not reach the journal is lost."""
         self.dead = True
+        self.died.set()
         self._turns.clear()
         if self._writer is not None:
             self._writer.stop()
@@ -203,26 +205,6 @@ class Driver:
         task.add_done_callback(self._landed)
         return task
 
-    async def gather(self, works: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run several things that each count as busy, and wait for all without counting."""
-        if not works:
-            return
-        done = self.park()
-        left = len(works)
-
-        def landed(_: object) -> None:
-            nonlocal left
-            left -= 1
-            if not left and not done.done():
-                done.set_result(None)
-
-        tasks = [self.spawn(work) for work in works]
-        for task in tasks:
-            task.add_done_callback(landed)
-        await done
-        for task in tasks:
-            task.result()
-
     async def _perform_map(self, live: Live, command: RunMap) -> None:
         arn = live.run.identity.arn
         live.children[command.task] = command.spec.arn
@@ -346,9 +328,10 @@ class Driver:
         self._parked -= 1
 
     async def close(self) -> None:
-        """Keep what happened and stop all tasks; executions stay as they are."""
+        """Keep what happened and stop for good, with all tasks; executions stay as they are."""
         if not self.dead:
             await self.flush()
+        self.dead = True
         tasks = list(self._in_flight)
         for task in tasks:
             task.cancel()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,9 @@ async def serve(
         endpoint: where tasks find AWS services and Lambda, AWS itself unless given.
         region: the region in ARNs.
         keep_days: so many days the journal keeps executions that ended; 0 keeps them for ever.
+
+    Raises:
+        SystemExit: the journal cannot be written; started again, the engine goes on from it.
     """
     if journal is not None and keep_days:
         forget_ended(journal, RealClock().now() - keep_days * DAY)
@@ -54,10 +58,21 @@ async def serve(
     server = uvicorn.Server(config)
     _stop_on_signals(server)
     _log.info("listening", extra={"port": port, "resumed": resumed})
+    watching = asyncio.create_task(_stop_when_dead(engine, server))
     await server.serve()
+    died = engine.driver.dead
+    watching.cancel()
     await engine.close()
     if kept is not None:
         kept.close()
+    if died:
+        sys.exit(f"the engine stopped: it could not write {journal}")
+
+
+async def _stop_when_dead(engine: Engine, server: uvicorn.Server) -> None:
+    # Nobody is told what is not on disk: who waits for an answer loses the connection.
+    await engine.driver.died.wait()
+    server.should_exit = server.force_exit = True
 
 
 def _stop_on_signals(server: uvicorn.Server) -> None:

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
+from local.stepfunctions.validation_errors import check_errors, check_machine_timeout
 from local.stepfunctions.validation_scopes import inner_programs, shadowed
+from local.stepfunctions.validation_shapes import check_shapes
 from local.stepfunctions.validation_states import Diagnostic, check_state
 
 _FIELDS: Final = ("StartAt", "States")
@@ -58,6 +60,12 @@ def _machine(definition: Mapping[str, Any], kind: str) -> Iterator[Diagnostic]:
         sentence = "The field 'QueryLanguage' should have one of these values: [JSONPath, JSONata]"
         yield Diagnostic("SCHEMA_VALIDATION_FAILED", sentence, "/QueryLanguage")
         return
+    misshapen = list(check_shapes(definition))
+    if misshapen:
+        # What is of the wrong type cannot be looked into.
+        yield from misshapen
+        return
+    yield from check_machine_timeout(definition)
     yield from _program(definition, "", language, kind)
     yield from shadowed(definition, "", frozenset())
 
@@ -79,6 +87,7 @@ def _program(
         yield Diagnostic("MISSING_TRANSITION_TARGET", sentence, f"{place}/StartAt")
     for name, state in states.items():
         yield from check_state(state, f"{place}/States/{name}", language, kind)
+        yield from check_errors(state, f"{place}/States/{name}")
         for below, inner in inner_programs(state, f"{place}/States/{name}"):
             yield from _program(inner, below, language, _processor_kind(inner, kind))
     yield from _reachability(fields, place)

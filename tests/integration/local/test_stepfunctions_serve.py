@@ -1,6 +1,7 @@
 """`python -m local.stepfunctions` serves boto3 and survives kill -9 with its journal."""
 
 import os
+import resource
 import socket
 import sqlite3
 import subprocess
@@ -14,7 +15,11 @@ from typing import Any, Final
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+)
 
 ROOT: Final = Path(__file__).parents[3]
 WAIT: Final = '{"Type":"Wait","Seconds":60,"End":true}'
@@ -80,6 +85,24 @@ def test_what_was_answered_is_still_there_after_a_kill(server: Server) -> None:
     server.start()
     described = server.client.describe_execution(executionArn=started["executionArn"])
     assert (described["status"], described["error"]) == ("ABORTED", "Enough")
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits a running process")
+def test_when_the_disk_is_full_nothing_is_answered_and_the_process_ends(server: Server) -> None:
+    role = "arn:aws:iam::123456789012:role/r"
+    made = server.client.create_state_machine(name="m", definition=ASL, roleArn=role)
+    one = server.client.start_execution(stateMachineArn=made["stateMachineArn"], name="one")
+    log = server.journal.with_name(server.journal.name + "-wal")
+    limits = (log.stat().st_size, resource.RLIM_INFINITY)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
+    with pytest.raises((ClientError, BotoCoreError)):
+        server.client.start_execution(stateMachineArn=made["stateMachineArn"], name="two")
+    assert server.process.wait(60) == 1
+    server.start()
+    listed = server.client.list_executions(stateMachineArn=made["stateMachineArn"])
+    assert [entry["name"] for entry in listed["executions"]] == ["one"]
+    described = server.client.describe_execution(executionArn=one["executionArn"])
+    assert described["status"] == "RUNNING"
 
 
 def test_what_ended_long_ago_is_gone_after_a_start(server: Server) -> None:

@@ -64,6 +64,17 @@ async def respond(engine: Engine, target: str, body: bytes) -> tuple[int, dict[s
     Returns:
         The HTTP status and the answer.
     """
+    try:
+        answered = await _carried_out(engine, target, body)
+        # A refusal, too, may rest on what is not yet on disk.
+        await engine.durable()
+    except RuntimeError as problem:
+        _log.critical("the engine does not work any more", exc_info=problem)
+        return 500, {"__type": "InternalServerError", "message": str(problem)}
+    return answered
+
+
+async def _carried_out(engine: Engine, target: str, body: bytes) -> tuple[int, dict[str, Any]]:
     operation = OPERATIONS.get(target)
     if operation is None:
         return _refusal(ApiError("UnknownOperationException", f"Unknown operation: {target}"))
@@ -71,12 +82,8 @@ async def respond(engine: Engine, target: str, body: bytes) -> tuple[int, dict[s
         answer = operation(engine, json.loads(body or b"{}"))
         if inspect.isawaitable(answer):
             answer = await answer
-        await engine.durable()
     except ApiError as refusal:
         return _refusal(refusal)
-    except RuntimeError as problem:
-        _log.critical("the engine does not work any more", exc_info=problem)
-        return 500, {"__type": "InternalServerError", "message": str(problem)}
     except (KeyError, ValueError, TypeError) as problem:
         _log.warning(
             "a call could not be read", extra={"operation": target, "reason": str(problem)}

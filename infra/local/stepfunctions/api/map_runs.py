@@ -12,6 +12,7 @@ from local.stepfunctions.mapruns.runs import MapRun
 def describe(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     """DescribeMapRun."""
     run = engine.map_runs.get(params["mapRunArn"])
+    counts = run.counts()
     shape: dict[str, Any] = {
         "mapRunArn": run.arn,
         "executionArn": run.execution_arn,
@@ -21,8 +22,8 @@ def describe(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
         "toleratedFailureCount": run.tolerated_count or 0,
         "toleratedFailurePercentage": float(run.tolerated_share or 0),
         "redriveCount": run.redrives,
-        "itemCounts": _counts(run, run.item_counts),
-        "executionCounts": _counts(run, [1] * run.total),
+        "itemCounts": _counts(run, counts["items"]),
+        "executionCounts": _counts(run, counts["executions"]),
     }
     if run.stopped is not None:
         shape["stopDate"] = run.stopped / 1000
@@ -31,10 +32,8 @@ def describe(engine: Engine, params: Mapping[str, Any]) -> dict[str, Any]:
     return shape
 
 
-def _counts(run: MapRun, sizes: list[int]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for index, size in enumerate(sizes):
-        counts[run.outcomes.get(index, "PENDING")] += size
+def _counts(run: MapRun, by_status: Mapping[str, int]) -> dict[str, int]:
+    counts = Counter(by_status)
     return {
         "pending": counts["PENDING"],
         "running": counts["RUNNING"],
@@ -42,7 +41,7 @@ def _counts(run: MapRun, sizes: list[int]) -> dict[str, int]:
         "failed": counts["FAILED"],
         "timedOut": counts["TIMED_OUT"],
         "aborted": counts["ABORTED"],
-        "total": sum(sizes),
+        "total": counts.total(),
         "resultsWritten": run.written,
         "failuresNotRedrivable": 0,
         "pendingRedrive": 0,

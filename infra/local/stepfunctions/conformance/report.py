@@ -42,7 +42,6 @@ def as_json(results: Sequence[Result], api: Sequence[ApiResult]) -> dict[str, An
         "api": {
             "calls_cases": len(counted),
             "passed": sum(result.passed for result in counted),
-            "whole_answer": sum(result.path is None for result in counted),
         },
         "misses": misses,
     }

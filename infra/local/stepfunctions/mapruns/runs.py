@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -37,7 +38,8 @@ class MapRun:
     Attributes:
         tolerated_count: how many children may fail, None where only a share is given.
         tolerated_share: how many may fail in percent, None where only a count is given.
-        outcomes: the status of each child that was started.
+        outcomes: the status of each child that was started, while the run goes on.
+        counted: how many items and how many children ended in each status, once it ended.
         written: how many results the ResultWriter wrote.
     """
 
@@ -54,6 +56,7 @@ class MapRun:
     total: int = 0
     item_counts: list[int] = field(default_factory=list)
     outcomes: dict[int, str] = field(default_factory=dict)
+    counted: dict[str, dict[str, int]] | None = None
     failures: int = 0
     stopping: bool = False
     written: int = 0
@@ -75,6 +78,30 @@ class MapRun:
         if count is not None and self.failures > count:
             return True
         return self.failures > 0 and 100 * self.failures / self.total > share
+
+    def begin(self) -> None:
+        """Every child is to be started, in a redrive too."""
+        self.outcomes.clear()
+        self.counted = None
+        self.failures = self.written = 0
+        self.status, self.stopped, self.stopping = "RUNNING", None, False
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many items and how many executions are in each status, PENDING among them."""
+        if self.counted is not None:
+            return self.counted
+        items: Counter[str] = Counter()
+        executions: Counter[str] = Counter()
+        for index, size in enumerate(self.item_counts):
+            status = self.outcomes.get(index, "PENDING")
+            items[status] += size
+            executions[status] += 1
+        return {"items": dict(items), "executions": dict(executions)}
+
+    def finish(self) -> None:
+        """Keep the counts only: a run that ended stays known, however many items it had."""
+        self.counted = self.counts()
+        self.item_counts, self.outcomes = [], {}
 
     def record(self) -> dict[str, Any]:
         """The map run as the journal keeps it."""
@@ -160,17 +187,18 @@ class MapRuns:
             StatesError: more children failed than may, or reading or writing failed.
         """
         run = self._begin(execution_arn, spec)
+        redrives = run.redrives
         try:
             result = await self._result_of(run, spec)
         except StatesError:
-            self._end(run, "FAILED")
+            self._finish(run, "FAILED", redrives)
             raise
         except Exception as problem:
             # Whatever is wrong with one map run, who waits for it must hear of it.
             _log.exception("a map run broke", extra={"map_run": run.arn})
-            self._end(run, "FAILED")
+            self._finish(run, "FAILED", redrives)
             raise StatesError(RUNTIME, f"{type(problem).__name__}: {problem}") from problem
-        self._end(run, "SUCCEEDED")
+        self._finish(run, "SUCCEEDED", redrives)
         return result
 
     async def _result_of(self, run: MapRun, spec: MapSpec) -> Json:
@@ -199,9 +227,7 @@ class MapRuns:
         elif spec.again and run.status != "RUNNING":
             run.redrives += 1
             run.redriven = now
-        run.outcomes.clear()
-        run.failures = run.written = 0
-        run.status, run.stopped, run.stopping = "RUNNING", None, False
+        run.begin()
         self._keep(run)
         return run
 
@@ -301,6 +327,12 @@ class MapRuns:
         for shape in self._engine.map_run_executions(run.arn):
             if shape["status"] == "RUNNING":
                 self._engine.stop_child(shape["executionArn"])
+
+    def _finish(self, run: MapRun, status: str, redrives: int) -> None:
+        # One that was stopped and redriven at once goes on: only its last attempt ends it.
+        if run.redrives == redrives:
+            run.finish()
+            self._end(run, status)
 
     def _end(self, run: MapRun, status: str) -> None:
         # One that was stopped stays stopped; its children have ended by now.

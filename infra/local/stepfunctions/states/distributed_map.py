@@ -16,7 +16,7 @@ from local.stepfunctions.run import Run, Strand
 from local.stepfunctions.run import Task as Attempt
 from local.stepfunctions.states.answered import Answered
 from local.stepfunctions.states.base import Compile
-from local.stepfunctions.states.map_state import NUMBERS, Map
+from local.stepfunctions.states.map_state import NUMBERS, Map, not_negative
 
 _ALL: Final = 100
 
@@ -161,9 +161,9 @@ class DistributedMap(Map, Answered):
         numbers: dict[str, Any] = {}
         for name, (payload, source) in self._numbers.items():
             kind = "number" if name == NUMBERS[-1] else "integer"
-            numbers[name] = expect(payload, scope, kind, source, name)
+            numbers[name] = not_negative(expect(payload, scope, kind, source, name), name)
         share = numbers.get(NUMBERS[-1])
-        if share is not None and not 0 <= share <= _ALL:
+        if share is not None and share > _ALL:
             sentence = f"The {NUMBERS[-1]} field must be from 0 to 100 but was: {share}"
             raise EvaluationError(sentence, NUMBERS[-1])
         return numbers

@@ -18,6 +18,17 @@ _MOST_AT_ONCE: Final = 40
 NUMBERS: Final = ("MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage")
 
 
+def not_negative(value: float, name: str) -> float:
+    """The value of a field that counts.
+
+    Raises:
+        StatesError: it is below 0.
+    """
+    if value < 0:
+        raise EvaluationError(f"The {name} field must not be negative but was: {value}", name)
+    return value
+
+
 class Map(State):
     """Runs its processor for each item, inline."""
 
@@ -59,10 +70,10 @@ class Map(State):
         """MaxConcurrency and the tolerated failures, those that the state has.
 
         Raises:
-            StatesError: one is no whole number.
+            StatesError: one is no whole number, or is below 0.
         """
         return {
-            name: expect(payload, scope, "integer", source, name)
+            name: not_negative(expect(payload, scope, "integer", source, name), name)
             for name, (payload, source) in self._numbers.items()
         }
 

@@ -1,17 +1,21 @@
 """What the journal keeps, an engine brings back."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local.stepfunctions import writer as writing
+from local.stepfunctions.api.app import respond
 from local.stepfunctions.clock import VirtualClock
 from local.stepfunctions.engine import Engine
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.integrations.runner import Integrations
 from local.stepfunctions.journal import Journal
 from local.stepfunctions.jsontext import dumps
+from local.stepfunctions.states.succeed import Succeed
 from local.stepfunctions.testing import Functions
 from unit.local.stepfunctions.asl import machine, program, task, waiting_task
 
@@ -200,6 +204,84 @@ async def test_a_journal_that_cannot_be_written_stops_the_engine(laptop: Laptop)
         await laptop.engine.durable()
     await laptop.crash()
     assert laptop.engine.driver.dead is False
+
+
+@pytest.mark.parametrize("quick", [3600.0, 0.0], ids=["on the loop", "beside the loop"])
+async def test_a_full_disk_stops_the_engine_before_anything_is_done_or_answered(
+    laptop: Laptop, quick: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_QUICK_SECONDS", quick)
+    before = laptop.start(machine(Night={"Type": "Wait", "Seconds": 60}, Work=task()), "night")
+    await laptop.engine.run_until_idle()
+
+    def full() -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(laptop.journal, "commit", full)
+    after = laptop.start(machine(Work=task()), "work")
+    await laptop.engine.run_until_idle()
+    assert laptop.engine.driver.dead
+    assert laptop.functions.calls == []
+    for arn in (before, after, f"{after}-unknown"):
+        body = dumps({"executionArn": arn}).encode()
+        status, answer = await respond(laptop.engine, "DescribeExecution", body)
+        assert (status, answer["__type"]) == (500, "InternalServerError")
+    await laptop.crash()
+    assert laptop.engine.find(after) is None
+    await laptop.engine.advance(minutes=1)
+    assert laptop.engine.describe_execution(before)["status"] == "SUCCEEDED"
+
+
+async def test_an_execution_that_breaks_the_engine_fails_alone_and_stays_failed(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(Succeed, "enter", broken)
+    arn = laptop.start(machine(Work=task(), Only={"Type": "Succeed"}), "bad")
+    other = laptop.start(machine(Work=task()), "good")
+    await laptop.engine.run_until_idle()
+    assert laptop.engine.describe_execution(other)["status"] == "SUCCEEDED"
+    before = laptop.engine.get_execution_history(arn)
+    assert before[-1]["executionFailedEventDetails"] == {
+        "error": "States.Runtime",
+        "cause": "ZeroDivisionError: a defect",
+    }
+    await laptop.crash()
+    assert laptop.engine.get_execution_history(arn) == before
+
+
+async def test_a_journal_of_the_older_format_goes_on_in_order(laptop: Laptop) -> None:
+    """What happened was once kept in a table without row ids, sorted by its key."""
+    each = task(Assign={"id": "{% $uuid() %}"})
+    items = {"Type": "Map", "Items": [1, 2, 3], "ItemProcessor": program(Each=each)}
+    ended = laptop.start(machine(Work=task(), All=items), "map")
+    arn = laptop.start(machine(Hold=waiting_task(), Work=task()), "hold")
+    await laptop.engine.run_until_idle()
+    before = [laptop.engine.get_execution_history(name) for name in (ended, arn)]
+    await laptop.close()
+    _as_written_before(laptop.path)
+    await laptop.crash()
+    assert [laptop.engine.get_execution_history(name) for name in (ended, arn)] == before
+    laptop.engine.send_task_success(laptop.tokens[0], "7")
+    await laptop.engine.run_until_idle()
+    await laptop.crash()
+    assert laptop.engine.describe_execution(arn)["status"] == "SUCCEEDED"
+
+
+def _as_written_before(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.executescript("""
+        ALTER TABLE happening RENAME TO newer;
+        CREATE TABLE happening (
+            execution INTEGER, number INTEGER, at INTEGER, kind INTEGER, task INTEGER,
+            text TEXT, more TEXT, PRIMARY KEY (execution, number)
+        ) WITHOUT ROWID;
+        INSERT INTO happening SELECT * FROM newer ORDER BY number DESC;
+        DROP TABLE newer;
+    """)
+    db.close()
 
 
 async def test_an_execution_is_kept_together_with_its_start_or_not_at_all(laptop: Laptop) -> None:

@@ -249,6 +249,40 @@ async def test_a_timeout_of_the_machine_stops_the_children(sfn: StepFunctions) -
     assert (told["status"], told["executionCounts"]["aborted"]) == ("ABORTED", 1)
 
 
+async def test_of_a_map_run_that_ended_the_counts_stay_and_nothing_of_each_item(
+    durable_sfn: StepFunctions,
+) -> None:
+    sfn = durable_sfn
+    fragile(sfn, [3])
+    batches = {"ItemBatcher": {"MaxItemsPerBatch": 2}, "ToleratedFailureCount": 1}
+    steps = program(Work=task(Arguments={"FunctionName": "work", "Payload": 3}))
+    execution = await sfn.start(
+        machine(All=distributed(Items="{% [1..5] %}", ItemProcessor=steps, **batches))
+    )
+    before = await described(sfn, execution)
+    assert before["itemCounts"]["total"] == 5
+    assert before["executionCounts"]["total"] == 3
+    run = next(iter(sfn.engine.map_runs))
+    assert (run.item_counts, run.outcomes) == ([], {})
+    await sfn.crash()
+    assert await described(sfn, execution) == before
+
+
+async def test_a_map_run_stopped_and_redriven_at_once_goes_on(sfn: StepFunctions) -> None:
+    crew = Crew(sfn)
+    execution = await sfn.start(machine(All=working(Items="{% [1..4] %}", MaxConcurrency=2)))
+    sfn.engine.stop_execution(execution.arn)
+    sfn.engine.redrive_execution(execution.arn)
+    await sfn.settle()
+    told = await described(sfn, execution)
+    assert (told["status"], told["redriveCount"]) == ("RUNNING", 1)
+    assert told["itemCounts"]["total"] == 4
+    await sfn.finish(execution)
+    told = await described(sfn, execution)
+    assert (told["status"], told["itemCounts"]["succeeded"]) == ("SUCCEEDED", 4)
+    assert set(crew.done) == {1, 2, 3, 4}
+
+
 async def test_what_was_changed_on_a_map_run_outlives_a_kill(durable_sfn: StepFunctions) -> None:
     sfn = durable_sfn
     crew = Crew(sfn)

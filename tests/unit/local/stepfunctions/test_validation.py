@@ -8,7 +8,7 @@ import pytest
 from local.stepfunctions.errors import ApiError
 from local.stepfunctions.jsontext import JsonValue
 from local.stepfunctions.validation import diagnose, parse_definition
-from unit.local.stepfunctions.asl import distributed, machine, program, waiting_task
+from unit.local.stepfunctions.asl import distributed, machine, program, task, waiting_task
 
 END = {"Type": "Pass", "End": True}
 
@@ -135,3 +135,41 @@ def test_the_name_states_cannot_be_assigned() -> None:
     state = {"Type": "Pass", "Assign": {"states": 1}, "End": True}
     found = codes(machine(A=state))
     assert found == [("SCHEMA_VALIDATION_FAILED", "/States/A/Assign/states")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"TimeoutSeconds": 0}, "TimeoutSeconds"),
+        ({"TimeoutSeconds": "soon"}, "TimeoutSeconds"),
+        ({"HeartbeatSeconds": 1.5}, "HeartbeatSeconds"),
+        ({"Retry": {}}, "Retry"),
+        ({"Retry": [1]}, "Retry[0]"),
+        ({"Retry": [{}]}, "Retry[0]"),
+        ({"Retry": [{"ErrorEquals": []}]}, "Retry[0]/ErrorEquals"),
+        ({"Retry": [{"ErrorEquals": "E"}]}, "Retry[0]/ErrorEquals"),
+        ({"Retry": [{"ErrorEquals": ["States.ALL", "E"]}]}, "Retry[0]/ErrorEquals"),
+        (
+            {"Retry": [{"ErrorEquals": ["States.ALL"]}, {"ErrorEquals": ["E"]}]},
+            "Retry[0]/ErrorEquals",
+        ),
+        ({"Retry": [{"ErrorEquals": ["E"], "IntervalSeconds": 0}]}, "Retry[0]/IntervalSeconds"),
+        ({"Retry": [{"ErrorEquals": ["E"], "MaxAttempts": -1}]}, "Retry[0]/MaxAttempts"),
+        ({"Retry": [{"ErrorEquals": ["E"], "MaxAttempts": True}]}, "Retry[0]/MaxAttempts"),
+        ({"Retry": [{"ErrorEquals": ["E"], "BackoffRate": 0.5}]}, "Retry[0]/BackoffRate"),
+        ({"Retry": [{"ErrorEquals": ["E"], "MaxDelaySeconds": 0}]}, "Retry[0]/MaxDelaySeconds"),
+        ({"Retry": [{"ErrorEquals": ["E"], "JitterStrategy": "HALF"}]}, "Retry[0]/JitterStrategy"),
+        ({"Catch": [{"ErrorEquals": ["E"]}]}, "Catch[0]"),
+    ],
+)
+def test_limits_and_what_handles_errors_are_held_to_their_rules(
+    fields: dict[str, Any], place: str
+) -> None:
+    state = task(**fields)
+    assert codes(machine(Work=state)) == [("SCHEMA_VALIDATION_FAILED", f"/States/Work/{place}")]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "soon", "{% 5 %}", None])
+def test_the_machines_own_timeout_is_a_number(limit: JsonValue) -> None:
+    found = codes(machine(Only=dict(END)) | {"TimeoutSeconds": limit})
+    assert found == [("SCHEMA_VALIDATION_FAILED", "/TimeoutSeconds")]
