@@ -121,3 +121,42 @@ SEEDS: Final = (
     Forgotten("park: a ticket is put in", "Put", "QUEUE#"),
     Forgotten("settle, release, lose: the slot is freed", "Update", "SLOT#"),
 )
+
+UNSHOWN: Final = frozenset(
+    {
+        "grant, park: waits as it was seen: reason",
+        "grant, park: waits as it was seen: state",
+        "unpark: token",
+        "unpark: reason",
+        "unpark: state",
+        "park: still paused",
+        "park: the money still does not reach",
+        "ask again: state",
+        "ask again: token",
+        "ask again: later",
+        "begin: the same request",
+        "renew: attempt",
+        "renew: state",
+        "repeat: lease",
+        "repeat: attempt",
+        "uncharge: attempt",
+        "uncharge: state",
+        "settle, release: asked as seen",
+        "settle late: still lost",
+        "recover: lease",
+        "recover: lost as seen",
+        "recover: attempt",
+        "lose: lease",
+        "lose: attempt",
+        "lose: state",
+        "close run: not twice",
+        "reopen: a later redrive",
+        "reopen: not stopped",
+        "renew: as it was seen",
+        "uncharge: as it was seen",
+        "recover: as it was seen",
+    }
+)
+"""Seeds that no world looked at so far shows: another condition of the same write stands in for
+the one that is dropped, or the worlds seldom get there. The proof says nothing of these; the model
+of the protocol finds the lease, the attempt, the token and the reasons of waiting."""
