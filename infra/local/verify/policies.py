@@ -50,7 +50,7 @@ POLICIES: Final[Mapping[tuple[str, ...], Json]] = {
 
 
 def policies(world: World, machine: Machine) -> Iterator[Finding]:
-    """Where a Retry is not as DESIGN section 4 has it."""
+    """Where a Retry is not one of the policies, lacks one, or repeats what must not be."""
     for state in machine.states():
         for sentence in _problems(world, state):
             yield Finding(machine.name, "retries", way_to(machine, state), sentence)
@@ -109,7 +109,7 @@ def _missing(world: World, state: State) -> Iterator[str]:
 
 
 def _lease(world: World, state: State) -> Iterator[str]:
-    """A call in progress is awaited as long as its lease can last."""
+    """A call in progress is awaited as long as a worker that died in it is believed to live."""
     function = world.function(state)
     if function is None or not (function.once or world.asks_model(state)):
         return
@@ -119,6 +119,7 @@ def _lease(world: World, state: State) -> Iterator[str]:
         if one.errors == frozenset(IN_PROGRESS)
         for attempt in range(one.max_attempts)
     )
-    needed = function.timeout + LEASE_MARGIN_SECONDS
+    lease = function.lease if world.asks_model(state) else 0
+    needed = lease + function.timeout + LEASE_MARGIN_SECONDS
     if waits < needed:
         yield f"waits {waits:.0f} s for CallInProgress, the lease needs {needed} s"

@@ -99,6 +99,7 @@ def _function(
         intends=bool(getattr(handler, "intends", False)),
         once=bool(handler and handler.idempotent),
         timeout=found.timeout,
+        lease=int(found.environment.get("LEASE", "0")),
         takes=takes,
         gives=gives,
         most_bytes=most_bytes(handler.returns) if handler else None,

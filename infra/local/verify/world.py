@@ -17,6 +17,7 @@ _FUNCTION: Final = re.compile(r"arn:[\w-]+:lambda:[^:]*:[^:]*:function:([^:]+)")
 _PAYLOAD: Final = re.compile(r"\$states\.result\.Payload\.(\w+)")
 PAID_SERVICES: Final = ("bedrock:", "aws-sdk:bedrockruntime:", "aws-sdk:bedrockagentruntime:")
 HARMLESS: Final = ("get", "list", "describe", "query", "scan", "head", "batchGet", "detect")
+UNQUALIFIED_PARTS: Final = 7
 INVISIBLE: Final = frozenset({"lambda:invoke", "states:startExecution"})
 
 
@@ -38,6 +39,7 @@ class Function:
         intends: whether the intent is written before it acts.
         once: whether a second delivery of the same request does nothing.
         timeout: seconds.
+        lease: seconds that a worker of it is believed to be at work without a word, 0 for none.
         takes: of its step's input, None for a function that is none of ours.
         gives: of its step's output.
         most_bytes: of that output, None where its contract does not bound it.
@@ -56,6 +58,7 @@ class Function:
     intends: bool = False
     once: bool = False
     timeout: int = 900
+    lease: int = 0
     takes: Shape | None = None
     gives: Shape = ANYTHING
     most_bytes: int | None = None
@@ -193,8 +196,8 @@ def function_arn(state: State) -> str:
 def unqualified(arn: str) -> str:
     """An ARN of a function or machine without its version or alias."""
     parts = arn.split(":")
-    whole = {"lambda": 7, "states": 7}.get(parts[2] if len(parts) > 2 else "", 0)
-    return ":".join(parts[:whole]) if whole and len(parts) > whole else arn
+    qualified = len(parts) > UNQUALIFIED_PARTS and parts[2] in ("lambda", "states")
+    return ":".join(parts[:UNQUALIFIED_PARTS]) if qualified else arn
 
 
 def service_action(state: State) -> str:

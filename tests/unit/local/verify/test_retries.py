@@ -144,3 +144,17 @@ def test_a_correction_that_no_choice_ends_has_no_bound() -> None:
 
     found = calls(altered({"ask-model": without_end}), settings())
     assert any("no bound on requests" in one.sentence for call in found for one in endless(call))
+
+
+def test_a_call_in_progress_is_awaited_as_long_as_a_dead_workers_lease_lasts() -> None:
+    shipped = world()
+    assert {one.lease for one in shipped.functions.values() if one.asks_model} == {90}
+    longer = replace(
+        shipped,
+        functions={
+            arn: replace(one, lease=one.lease + 120) for arn, one in shipped.functions.items()
+        },
+    )
+    found = {str(f) for m in longer.machines.values() for f in policies(longer, m)}
+    assert len(found) == 3, found
+    assert all("for CallInProgress, the lease needs" in one for one in found)
