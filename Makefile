@@ -60,7 +60,7 @@ pytest = own=$$(mktemp -d "$${TMPDIR:-/tmp}/autoops.XXXXXX"); trap 'rm -rf "$$ow
 test: environment ## run all tests (minutes)
 	@$(pytest) -n 2
 
-check: environment sam-environment ## the whole gate: format, lint, types, imports, templates, machines, tests
+check: environment sam-environment ## everything that has to hold: format, lint, types, imports, templates, machines, tests
 	@$(MAKE) format lint types imports templates machines
 	@$(pytest) -n 2 --ignore tests/architecture
 

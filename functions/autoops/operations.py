@@ -1,6 +1,7 @@
 """What an operator does to a run: pause, resume, stop, raise its budget, redrive it."""
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from autoops.domain.admissions import AdmissionState, Wait
 from autoops.domain.ledger import RunState
@@ -27,7 +28,7 @@ class Operations:
             InvalidInput: no such run, or it has ended.
         """
         if not self.gate.ledger.pause(root, paused=True):
-            self._open(root)
+            self._refuse(root)
 
     def resume(self, root: str) -> int:
         """Let calls in again; how many that waited are in.
@@ -36,7 +37,7 @@ class Operations:
             InvalidInput: no such run, or it has ended.
         """
         if not self.gate.ledger.pause(root, paused=False):
-            self._open(root)
+            self._refuse(root)
         return self._let_in(root, Wait.PAUSED)
 
     def stop(self, root: str) -> None:
@@ -97,6 +98,6 @@ class Operations:
             raise InvalidInput(f"run {root}: there is none; see its workflow and name")
         return state
 
-    def _open(self, root: str) -> None:
+    def _refuse(self, root: str) -> NoReturn:
         """Say why a run could not be changed."""
         raise InvalidInput(f"run {root}: has ended ({self._known(root).status})")

@@ -6,41 +6,16 @@ from typing import Final
 
 from architecture.project import Json, Project, State, hold, kebab, step_module
 from autoops import errors
-
-TRANSIENT: Final = (
-    "ModelUnavailable",
-    "DependencyUnavailable",
-    "Lambda.ServiceException",
-    "Lambda.AWSLambdaException",
-    "Lambda.SdkClientException",
-    "Lambda.ClientExecutionTimeoutException",
-    "Lambda.Unknown",
+from local.verify.policies import (
+    BOUNDED,
+    IN_PROGRESS,
+    LEASE_MARGIN_SECONDS,
+    POLICIES,
+    THROTTLED,
+    TIMEOUT,
+    TRANSIENT,
 )
-THROTTLED: Final = ("ModelThrottled", "Lambda.TooManyRequestsException")
-BOUNDED: Final = ("ModelTimedOut", "ModelFaulted", "Runtime.ExitError", "Sandbox.Timedout")
-IN_PROGRESS: Final = ("CallInProgress",)
-TIMEOUT: Final = "States.Timeout"
 
-
-def _policy(interval: int, rate: float, attempts: int | None, cap: int, jitter: str) -> Json:
-    policy = {
-        "IntervalSeconds": interval,
-        "BackoffRate": rate,
-        "MaxAttempts": attempts,
-        "MaxDelaySeconds": cap,
-        "JitterStrategy": jitter,
-    }
-    return {name: value for name, value in policy.items() if value is not None}
-
-
-POLICIES: Final[Mapping[tuple[str, ...], Json]] = {
-    TRANSIENT: _policy(1, 2, 3, 30, "FULL"),
-    THROTTLED: _policy(5, 2, 6, 120, "FULL"),
-    THROTTLED[1:]: _policy(5, 2, 6, 120, "FULL"),  # where a throttled call goes back to the gate
-    BOUNDED: _policy(2, 2, 2, 30, "FULL"),
-    (*BOUNDED, TIMEOUT): _policy(2, 2, 2, 30, "FULL"),
-    IN_PROGRESS: _policy(15, 1.5, None, 120, "NONE"),  # attempts depend on the function's timeout
-}
 FROM_AWS: Final = frozenset(
     {
         *(name for names in POLICIES for name in names if "." in name),
@@ -66,7 +41,6 @@ NO_RETRY: Final[Mapping[str, str]] = {
 LAMBDA: Final = "arn:aws:states:::lambda:invoke"
 GATE: Final = "admit"
 MARGIN_SECONDS: Final = 10
-LEASE_MARGIN_SECONDS: Final = 60
 
 
 def unknown_names(project: Project) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Final
 from local.verify.findings import Finding
 from local.verify.machine import EXIT, Machine, Program, State
 from local.verify.reads import Read, reads_of
-from local.verify.ways import programs_around, shortest
+from local.verify.ways import programs_around, shortest, way_to
 from local.verify.world import World, function_arn
 
 Names = frozenset[str]
@@ -116,13 +116,8 @@ def _without_run(world: World, machine: Machine) -> Iterator[Finding]:
         batcher = state.body.get("ItemBatcher") or {}
         given = {**(state.body.get("ItemSelector") or {}), **(batcher.get("BatchInput") or {})}
         if STEP_RUN not in given:
-            way = tuple(
-                one
-                for program, within in programs_around(machine, state)
-                for one in shortest(program, within.name)
-            )
             sentence = "its items do not get run: put it into ItemSelector or BatchInput"
-            yield Finding(machine.name, "data", way, sentence)
+            yield Finding(machine.name, "data", way_to(machine, state), sentence)
 
 
 def _runs_steps(world: World, state: State) -> bool:

@@ -14,7 +14,7 @@ from autoops.errors import UnpricedModel
 from local.verify.cost import FIGURES, NOTHING, Cost, largest, unbounded
 from local.verify.counting import Counting, Node, TooManyWaysError
 from local.verify.expressions import at_most, constant, variable
-from local.verify.machine import EXIT, Machine, Program, State
+from local.verify.machine import EXIT, NESTED, Machine, Program, State
 from local.verify.tries import most_asking, most_delay, most_seconds, most_tries
 from local.verify.world import Function, World
 
@@ -146,7 +146,7 @@ class Worst:
         child = self.world.child(state)
         if child is not None:
             return self._child(state, child, values, own)
-        if state.resource.startswith("arn:aws:states:::states:startExecution"):
+        if state.resource.startswith(NESTED):
             unknown = f"{'/'.join(state.path)} starts a machine that is not here"
             return own + unbounded((*MONEY, "transitions"), unknown) + Cost(children=tries)
         return own + self._asking(state)
